@@ -1,0 +1,148 @@
+"""Resources as a release holds them: rendered, pinned, nothing left to decide.
+
+*Switching* resources are changed only inside a transition and undone on the way back; *additive*
+ones are brought about in stage and never undone. Modes are integers (0o644), sizes are bytes.
+"""
+
+from dataclasses import dataclass
+from typing import Optional, Tuple, Union
+
+
+@dataclass(frozen=True)
+class Blob:
+    """Bytes by content: the hash names them, `size` is in bytes; a secret is never shown."""
+
+    sha256: str
+    size: int
+    secret: bool = False
+
+
+@dataclass(frozen=True)
+class File:
+    """A regular file with exactly these bytes, mode, owner and group."""
+
+    path: str
+    blob: Blob
+    mode: int = 0o644
+    owner: str = "root"
+    group: str = "root"
+
+
+@dataclass(frozen=True)
+class Dir:
+    """A directory that exists with this mode, owner and group; what lies in it is not its own."""
+
+    path: str
+    mode: int = 0o755
+    owner: str = "root"
+    group: str = "root"
+
+
+@dataclass(frozen=True)
+class DropIn:
+    """One `NAME.conf` beside a unit, in its `.d` folder."""
+
+    name: str
+    blob: Blob
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A systemd unit: its fragment, its drop-ins, whether it is enabled, and its Restart= policy.
+
+    The fragment lies in /etc/systemd/system; `restart` repeats what the fragment says, for people
+    and for status. A timer or target has no policy: "no".
+    """
+
+    name: str
+    fragment: Blob
+    enabled: bool = True
+    restart: str = "no"
+    dropins: Tuple[DropIn, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sysctl:
+    """A kernel setting, by its dotted key; it lasts over a reboot in /etc/sysctl.d."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Package:
+    """A Debian or RPM package that is present, in whatever version; never upgraded."""
+
+    name: str
+    maintenance: bool = False
+
+
+@dataclass(frozen=True)
+class LockedVenv:
+    """A virtual environment made from a lock file with hashes, in an immutable folder.
+
+    `path` ends with the hash of what it is made from (lock, wheels, patches, python). Wheels are
+    local files that go in beside the lock; patches are unified diffs applied to site-packages.
+    """
+
+    path: str
+    lock: Blob
+    python: str = "python3"
+    index_url: Optional[str] = None
+    wheels: Tuple["Wheel", ...] = ()
+    patches: Tuple[Blob, ...] = ()
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A wheel that travels with the release, under the file name pip needs."""
+
+    name: str
+    blob: Blob
+
+
+@dataclass(frozen=True)
+class FoundVenv:
+    """A virtual environment somebody else made: checked by fingerprint, not restorable.
+
+    The fingerprint hashes the sorted names and versions that its own metadata lists.
+    """
+
+    path: str
+    fingerprint: str
+
+
+Switching = Union[File, Dir, Unit, Sysctl]
+Additive = Union[Package, LockedVenv, FoundVenv]
+Resource = Union[File, Dir, Unit, Sysctl, Package, LockedVenv, FoundVenv]
+
+ADDITIVE = (Package, LockedVenv, FoundVenv)
+
+
+def unit_path(name: str) -> str:
+    """Say where the fragment of a unit lies."""
+    return "/etc/systemd/system/" + name
+
+
+def dropin_path(unit: str, name: str) -> str:
+    """Say where a drop-in of a unit lies."""
+    return "/etc/systemd/system/" + unit + ".d/" + name
+
+
+SYSCTL_FILE = "/etc/sysctl.d/90-headway-%s.conf"
+
+
+def sysctl_path(key: str) -> str:
+    """Say which file keeps a sysctl over a reboot; one file a key."""
+    return SYSCTL_FILE % key.replace("/", ".")
+
+
+def blobs_of(resource: Resource) -> Tuple[Blob, ...]:
+    """Name every blob a resource needs on the host before it can be applied."""
+    if isinstance(resource, File):
+        return (resource.blob,)
+    if isinstance(resource, Unit):
+        return (resource.fragment, *(dropin.blob for dropin in resource.dropins))
+    if isinstance(resource, LockedVenv):
+        return (resource.lock, *(wheel.blob for wheel in resource.wheels), *resource.patches)
+    return ()

@@ -1,0 +1,211 @@
+"""What controller and runner say to each other over one exec: a line of JSON each.
+
+The runner says Hello first: whatever came before that line (motd, a noisy login shell, sudo's
+prompt) is not part of the conversation. Then the controller gives exactly one Order. A rollout
+goes on: the runner says Missing, the controller sends each blob as a Bytes line followed by that
+many raw bytes, the runner stages, starts the transition and says every Event; the controller may
+send Answers and Requests at any time. The last line is Done or Trouble.
+
+    C  (starts runner/HASH)                 R  Hello
+    C  Rollout                              R  Missing | Said(Rested unchanged)
+    C  Bytes + raw, ...                     R  Said, Said, Said ...
+    C  Answer, Request                      R  Done
+"""
+
+from dataclasses import dataclass, field
+from typing import Dict, Optional, Tuple, Union
+
+from headway.wire.event import Answer, Event
+from headway.wire.gate import Criteria
+from headway.wire.loader import Json
+from headway.wire.record import Orders, State
+from headway.wire.release import Release
+from headway.wire.resources import Blob
+
+HELLO_MARK = "headway-runner-hello "
+ABSENT_MARK = "headway-runner-absent "
+ROOT = "/var/lib/headway"
+RUN = "/run/headway"
+
+
+# --- controller to host: one order a conversation ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """Bring the host to this release, judged by these criteria."""
+
+    release: Release
+    criteria: Criteria
+    orders: Orders
+
+
+@dataclass(frozen=True)
+class Rollback:
+    """Bring the host to an accepted release of its own record: `to`, or the newest not running."""
+
+    orders: Orders
+    to: str = ""
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Bring the host to its accepted release again: after drift, for a restart, out of parking."""
+
+    orders: Orders
+
+
+@dataclass(frozen=True)
+class Look:
+    """Say what the host records and what is so.
+
+    With `release`, say what differs from it, too (for plan). `units` names units to observe that
+    no release holds (for adopt).
+    """
+
+    release: Optional[Release] = None
+    units: Tuple[str, ...] = ()
+    history: bool = False
+    facts: bool = False
+
+
+@dataclass(frozen=True)
+class Follow:
+    """Say the events of a transition after `since`, and go on until it rests; "" is the newest."""
+
+    transition: str = ""
+    since: int = 0
+
+
+@dataclass(frozen=True)
+class Check:
+    """Judge the running launch by these criteria; nothing is changed."""
+
+    criteria: Criteria
+    gates: Tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Adopt:
+    """Record what runs under these units as the accepted release of this host."""
+
+    units: Tuple[str, ...]
+    orders: Orders
+
+
+@dataclass(frozen=True)
+class Park:
+    """Stop the services of the accepted release on purpose and keep them down over a reboot."""
+
+    orders: Orders
+
+
+@dataclass(frozen=True)
+class Request:
+    """A person's wish to the transition in hand: "confirm", "abort", "hold", "resume", "accept".
+
+    The one writer of the state answers it with the phase it is in.
+    """
+
+    what: str
+    by: str
+    reason: str = ""
+
+
+Order = Union[Rollout, Rollback, Repair, Look, Follow, Check, Adopt, Park, Request]
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """Raw bytes follow this line: `size` of them, hashing to `sha256`."""
+
+    sha256: str
+    size: int
+
+
+FromController = Union[
+    Rollout, Rollback, Repair, Look, Follow, Check, Adopt, Park, Request, Bytes, Answer
+]
+
+
+# --- host to controller -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Hello:
+    """The runner is there, as root; which one, under which Python, in which boot."""
+
+    runner: str
+    python: str
+    boot_id: str
+    hostname: str
+    systemd: int
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Blobs the host lacks; the controller sends them in this order."""
+
+    blobs: Tuple[Blob, ...] = ()
+
+
+@dataclass(frozen=True)
+class Said:
+    """An event of the transition."""
+
+    event: Event
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that is not as a release wants it; `kind` is the resource's kind on the wire.
+
+    `name` is its path, unit, key or package. `text` is what lies there now, None where nothing
+    does, where it is not text, or where either side is secret.
+    """
+
+    part: str
+    kind: str
+    name: str
+    sentence: str
+    text: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What the host records and what is so.
+
+    `accepted` is the accepted release itself; `drift` its differences from what is so;
+    `differences` those of the release that was asked about; `alive` the units' ActiveState and
+    NRestarts by part; `releases` the kept releases, newest first; `history` transitions as their
+    last words, newest first; `facts` what the machine is.
+    """
+
+    state: State
+    accepted: Release
+    drift: Tuple[Difference, ...] = ()
+    differences: Tuple[Difference, ...] = ()
+    alive: Dict[str, str] = field(default_factory=dict)
+    unheld: Tuple[str, ...] = ()
+    releases: Tuple[Release, ...] = ()
+    history: Tuple[Event, ...] = ()
+    facts: Dict[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Done:
+    """The conversation ended as it should; the exit code of what was ordered."""
+
+    exit_code: int
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """The runner could not do its job: one line for people, and the exit code."""
+
+    exit_code: int
+    sentence: str
+
+
+FromHost = Union[Hello, Missing, Said, Looked, Done, Trouble]

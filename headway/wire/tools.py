@@ -1,0 +1,175 @@
+"""The tools a check is handed to look with. It opens nothing itself, so it travels and is tested.
+
+`Tools.http`, `.run`, `.journal`, `.proc` and `.host` are Protocols: the runner brings the real
+ones, a test brings tables.
+"""
+
+import typing
+from dataclasses import dataclass, field
+from typing import Dict, Optional, Sequence, Tuple
+
+from headway.wire.gate import Subject
+from headway.wire.release import Part
+
+
+class Unreached(Exception):  # noqa: N818 # it names what happened to the request
+    """Nobody answered: refused, reset, timed out; the sentence says which."""
+
+    def __init__(self, sentence: str, *, refused: bool = False) -> None:
+        """Tell "nobody listens" apart from the rest: it means still loading, or dead."""
+        super().__init__(sentence)
+        self.refused = refused
+
+
+@dataclass(frozen=True)
+class HttpAnswer:
+    """An HTTP answer of any status; headers by lower-case name."""
+
+    status: int
+    body: bytes
+    headers: Dict[str, str]
+    took_ms: int
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command that ended, or was ended at its deadline (`code` is None then)."""
+
+    argv: Tuple[str, ...]
+    code: Optional[int]
+    stdout: bytes
+    stderr: bytes
+    took_ms: int
+
+
+@dataclass(frozen=True)
+class JournalLine:
+    """One decoded line of a launch. `own` is False for systemd's words about the unit."""
+
+    cursor: str
+    text: str
+    priority: int
+    own: bool
+
+
+@dataclass(frozen=True)
+class Journal:
+    """The lines of one launch, oldest first. Not complete: nothing may be concluded from it."""
+
+    complete: bool
+    why: str
+    lines: Tuple[JournalLine, ...]
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Who listens on a TCP port. `pid` 0: the socket has no process that can be seen."""
+
+    address: str
+    port: int
+    pid: int
+    cgroup: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Space:
+    """Free room of the file system that holds `path`; bytes and inodes."""
+
+    path: str
+    free_bytes: int
+    free_inodes: int
+
+
+class Http(typing.Protocol):
+    """Ask this host's own services; no proxy, no redirect is followed."""
+
+    def ask(
+        self,
+        method: str,
+        url: str,
+        body: Optional[bytes] = None,
+        headers: Optional[Dict[str, str]] = None,
+        timeout_s: int = 30,
+    ) -> HttpAnswer:
+        """Send one request, or raise Unreached."""
+        ...
+
+
+class Run(typing.Protocol):
+    """Run one command as a list of words, with a deadline, ending its whole process group."""
+
+    def __call__(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        env: Optional[Dict[str, str]] = None,
+        deadline_s: int = 60,
+    ) -> Ran:
+        """Run it to its end or its deadline."""
+        ...
+
+
+class Journals(typing.Protocol):
+    """Read the journal of one launch."""
+
+    def of(self, subject: Subject) -> Journal:
+        """Read every line of this launch and say whether the record is whole."""
+        ...
+
+
+class Proc(typing.Protocol):
+    """Look at processes and sockets through /proc."""
+
+    def argv(self, pid: int) -> Tuple[bytes, ...]:
+        """Read the words a process was started with; () when it is gone."""
+        ...
+
+    def environ(self, pid: int) -> Dict[str, str]:
+        """Read the environment a process was started with; {} when it is gone."""
+        ...
+
+    def listeners(self, port: int) -> Tuple[Listener, ...]:
+        """Name every listening TCP socket on a port, whoever owns it."""
+        ...
+
+    def pids(self, cgroup: str) -> Tuple[int, ...]:
+        """Name the processes of a cgroup and all below it."""
+        ...
+
+
+class HostView(typing.Protocol):
+    """Look at the machine and at what the release wants of it."""
+
+    def differences(self, part: Part) -> Tuple[str, ...]:
+        """Say in a sentence each what of this part is not as the release wants it."""
+        ...
+
+    def space(self, path: str) -> Space:
+        """Measure the free room under a path, or under its nearest folder that exists."""
+        ...
+
+    def memory_available_bytes(self) -> int:
+        """Read MemAvailable."""
+        ...
+
+    def unit(self, name: str) -> Dict[str, str]:
+        """Read the properties systemd shows of a unit."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a check is handed: how to look, and which part of which release it is about.
+
+    `class_` is the class of machines the inventory claims; `launched_at_us` is CLOCK_MONOTONIC.
+    """
+
+    http: Http
+    run: Run
+    journal: Journals
+    proc: Proc
+    host: HostView
+    part: Part
+    neighbours: Tuple[str, ...] = field(default=())
