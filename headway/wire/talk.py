@@ -1,14 +1,17 @@
 """What controller and runner say to each other over one exec: a line of JSON each.
 
 The runner says Hello first: whatever came before that line (motd, a noisy login shell, sudo's
-prompt) is not part of the conversation. Then the controller gives exactly one Order. A rollout
-goes on: the runner says Missing, the controller sends each blob as a Bytes line followed by that
-many raw bytes, the runner stages, starts the transition and says every Event; the controller may
-send Answers and Requests at any time. The last line is Done or Trouble.
+prompt) is not part of the conversation. Then the controller gives exactly one Order.
+
+A rollout that changes nothing is answered by Said(Rested unchanged) and Done: one round trip. Else
+the runner says Missing and touches nothing until it hears Go, so that a host may be asked ahead of
+its turn. The controller sends each missing blob as a Bytes line followed by that many raw bytes,
+then Go; the runner stages, starts the transition and says every Event. The controller may send
+Answers and Requests at any time. The last line is Done or Trouble.
 
     C  (starts runner/HASH)                 R  Hello
-    C  Rollout                              R  Missing | Said(Rested unchanged)
-    C  Bytes + raw, ...                     R  Said, Said, Said ...
+    C  Rollout                              R  Missing | Said(Rested unchanged), Done
+    C  Bytes + raw, ..., Go                 R  Said, Said, Said ...
     C  Answer, Request                      R  Done
 """
 
@@ -123,8 +126,13 @@ class Bytes:
     size: int
 
 
+@dataclass(frozen=True)
+class Go:
+    """It is this host's turn: stage and begin."""
+
+
 FromController = Union[
-    Rollout, Rollback, Repair, Look, Follow, Check, Adopt, Park, Request, Bytes, Answer
+    Rollout, Rollback, Repair, Look, Follow, Check, Adopt, Park, Request, Bytes, Go, Answer
 ]
 
 
@@ -144,9 +152,14 @@ class Hello:
 
 @dataclass(frozen=True)
 class Missing:
-    """Blobs the host lacks; the controller sends them in this order."""
+    """There is something to do: `blobs` the host lacks, in the order it wants them.
+
+    `changed` names the parts that will restart and `running` the release that stands accepted.
+    """
 
     blobs: Tuple[Blob, ...] = ()
+    changed: Tuple[str, ...] = ()
+    running: str = "empty"
 
 
 @dataclass(frozen=True)
