@@ -1,0 +1,130 @@
+"""Where a fleet's files lie: its own roles, templates, checks and units, then the built-in ones.
+
+    ROOT/inventory/hosts.yaml               one fleet, or
+    ROOT/inventory/NAME/hosts.yaml          one folder a fleet, chosen by --inventory NAME
+    ROOT/roles, templates, checks, systemd  what this fleet adds to the built-in ones
+
+group_vars/ and host_vars/ lie beside the hosts file, as Ansible wants them.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import headway
+from headway.control.errors import ConfigError, UsageError
+from headway.control.near import near
+
+Kind = Literal["roles", "templates", "checks", "systemd"]
+
+HOSTS_FILES = ("hosts.yaml", "hosts.yml", "hosts", "hosts.ini")
+VARIABLE = "HEADWAY_INVENTORY"
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The files of one operator; `inventory` names a folder below inventory/, or is a path."""
+
+    root: Path
+    inventory: str = ""
+
+    def lookup(self, kind: Kind, name: str, *, where: str = "") -> Path:
+        """Find what lies at KIND/NAME: the fleet's own, else the built-in one.
+
+        Not found is a ConfigError at `where` (FILE:LINE of whatever refers to it), else a
+        UsageError; both offer the names there are.
+        """
+        if name and ".." not in Path(name).parts and not Path(name).is_absolute():
+            for folder in self.folders(kind):
+                path = folder / name
+                if path.exists():
+                    return path
+        problem = f"there is no {name!r} in {kind}/; {near(name, self.names(kind))}"
+        raise ConfigError(where, problem) if where else UsageError(problem)
+
+    def folders(self, kind: Kind) -> tuple[Path, Path]:
+        """Say where things of a kind are looked up, in order."""
+        return self.root / kind, builtin(kind)
+
+    def names(self, kind: Kind) -> tuple[str, ...]:
+        """List what can be looked up, sorted; what is hidden or generated is left out."""
+        found = {
+            path.name
+            for folder in self.folders(kind)
+            if folder.is_dir()
+            for path in folder.iterdir()
+            if not path.name.startswith((".", "__"))
+        }
+        return tuple(sorted(found))
+
+    def shown(self, path: Path) -> str:
+        """Write a path as messages do: below the fleet's root where it lies there."""
+        return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
+
+    def hosts_file(self) -> Path:
+        """Find the inventory file; several and none chosen is a UsageError that lists them."""
+        folder = self.root / "inventory"
+        if self.inventory:
+            return self._chosen(folder)
+        here = _hosts_in(folder)
+        if here:
+            return here
+        fleets = self.inventories()
+        if len(fleets) == 1:
+            return _hosts_in(folder / fleets[0]) or folder
+        if fleets:
+            raise UsageError(
+                "inventory/ holds several fleets: " + ", ".join(fleets),
+                hint=f"choose one: --inventory {fleets[0]}, or export {VARIABLE}={fleets[0]}",
+            )
+        raise UsageError(
+            f"there is no inventory in {folder}", hint="write your hosts to inventory/hosts.yaml"
+        )
+
+    def inventories(self) -> tuple[str, ...]:
+        """List the folders below inventory/ that hold a fleet."""
+        folder = self.root / "inventory"
+        inside = sorted(folder.iterdir()) if folder.is_dir() else []
+        return tuple(path.name for path in inside if path.is_dir() and _hosts_in(path))
+
+    def _chosen(self, folder: Path) -> Path:
+        for path in (folder / self.inventory, self.root / self.inventory):
+            if path.is_file():
+                return path
+            found = _hosts_in(path)
+            if found:
+                return found
+        raise UsageError(
+            f"there is no inventory {self.inventory!r}; {near(self.inventory, self.inventories())}"
+        )
+
+
+def find(start: Path, inventory: str | None = None) -> Fleet:
+    """Find the fleet that `start` lies in: the nearest folder up that holds inventory/ or tasks.py.
+
+    Which inventory: the one named here, else by HEADWAY_INVENTORY, else the only one there is. A
+    path to one (with a slash) is taken as seen from `start`.
+    """
+    start = start.resolve()
+    chosen = inventory or os.environ.get(VARIABLE, "")
+    if "/" in chosen and (start / chosen).exists():
+        chosen = str(start / chosen)
+    for folder in (start, *start.parents):
+        if (folder / "inventory").is_dir() or (folder / "tasks.py").is_file():
+            return Fleet(folder, chosen)
+    raise UsageError(
+        f"{start} is in no fleet: no folder up from here holds inventory/ or tasks.py",
+        hint="go to your fleet's folder, or write inventory/hosts.yaml here",
+    )
+
+
+def builtin(kind: Kind) -> Path:
+    """Say where the built-in ones lie: in the wheel, or beside the package in a checkout."""
+    package = Path(headway.__file__).resolve().parent
+    packed = package / "builtin" / kind
+    return packed if packed.is_dir() else package.parent / kind
+
+
+def _hosts_in(folder: Path) -> Path | None:
+    return next((folder / name for name in HOSTS_FILES if (folder / name).is_file()), None)

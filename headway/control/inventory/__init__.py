@@ -1,0 +1,1 @@
+"""Ansible's inventories, read as `ansible-inventory --list` reads them, with FILE:LINE of it all."""
