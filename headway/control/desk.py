@@ -1,0 +1,131 @@
+"""What a verb has before it: its fleet, the hosts that were named, and where its story goes."""
+
+# ruff: noqa: PLC0415 # imports are late: what a verb does not need, it does not wait for
+
+import os
+import pwd
+import socket
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from headway.control.errors import UsageError
+
+if TYPE_CHECKING:
+    from headway.control.fleet import Fleet
+    from headway.control.inventory.model import Host, Inventory
+    from headway.control.secrets import Redactor
+    from headway.control.story import Sink, Told
+
+
+class Desk:
+    """One verb's workplace. Everything is made when it is first asked for: --help costs nothing."""
+
+    def __init__(  # noqa: PLR0913 # the words all verbs share
+        self,
+        *,
+        verb: str,
+        named: bool = False,
+        host: Sequence[str] = (),
+        inventory: str = "",
+        json: bool = False,
+        ssh_config: str = "",
+        ask_become_pass: bool = False,
+    ) -> None:
+        """Keep the words; `named` refuses a verb without --host."""
+        self.verb = verb
+        self.named = named
+        self.patterns = host
+        self.inventory_name = inventory
+        self.json = json
+        self.ssh_config = ssh_config
+        self.ask_become_pass = ask_become_pass
+        self.began = False
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Open nothing yet."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the sinks: the screen is whole again, the history is written."""
+        self._open.__exit__(kind, error, trace)
+
+    @cached_property
+    def fleet(self) -> "Fleet":
+        """The fleet of the current folder, with the inventory that was chosen."""
+        from headway.control.fleet import find
+
+        return find(Path.cwd(), self.inventory_name)
+
+    @cached_property
+    def inventory(self) -> "Inventory":
+        """The fleet's inventory, read once."""
+        from headway.control.inventory import load
+
+        return load(self.fleet)
+
+    @cached_property
+    def hosts(self) -> "tuple[Host, ...]":
+        """The hosts that were named, in the inventory's order; never an empty choice."""
+        if self.named and not self.patterns:
+            raise UsageError(
+                f"{self.verb}: no host is named",
+                hint=f"say which: invoke {self.verb} --host NAME, a group, or all",
+            )
+        return self.inventory.select(self.patterns or ("all",))
+
+    @cached_property
+    def redactor(self) -> "Redactor":
+        """What blots secret values out of whatever leaves through a sink."""
+        from headway.control.secrets import Redactor
+
+        return Redactor(())
+
+    @cached_property
+    def tell(self) -> "Sink":
+        """The sinks of this verb as one: the screen or NDJSON, and the history."""
+        from headway.control.sinks import sinks
+
+        told = self._open.enter_context(sinks(self))
+
+        def tell(what: "Told") -> None:
+            self.began = True
+            told(what)
+
+        return tell
+
+    def redacted(self, text: str) -> str:
+        """Blot out secret values."""
+        return self.redactor.text(text)
+
+    def print(self, text: str) -> None:
+        """Write what was asked for to stdout."""
+        sys.stdout.write(self.redacted(text).rstrip("\n") + "\n")
+
+    def rows(self, rows: Iterable[Any]) -> None:
+        """Write one JSON value a line."""
+        from headway.control.ndjson import row
+
+        for each in rows:
+            self.print(row(each))
+
+
+def by() -> str:
+    """Who runs this verb, as the hosts record it: user@machine."""
+    user = os.environ.get("SUDO_USER") or os.environ.get("USER")
+    if not user:
+        try:
+            user = pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:
+            user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}"

@@ -1,0 +1,244 @@
+"""The verbs: what an operator types. Thin: each one calls the function that does the work.
+
+from headway.control.verbs import namespace     # all a fleet's tasks.py needs
+"""
+
+# ruff: noqa: PLC0415 # imports are late: `invoke --list` answers within 0.3 s
+
+from invoke.collection import Collection
+
+from headway.control.desk import Desk
+from headway.control.words import changes, looks, reads
+from headway.wire.phase import Exit
+
+# --- what changes hosts, one after the other --------------------------------------------------
+
+
+@changes
+def rollout(  # noqa: PLR0913 # one keyword an option
+    desk: Desk,
+    *,
+    reason: str = "",
+    again: bool = False,
+    no_way_back: bool = False,
+    maintenance: bool = False,
+    on_invalid: str = "hold",
+    confirm: bool = False,
+    budget: str = "",
+    floor: str = "",
+    wait: str = "",
+) -> Exit:
+    """Bring hosts to the described release, one at a time.
+
+    invoke rollout --host gpu1
+    invoke rollout --host 'engines:!gpu3' --reason 'llama.cpp b6100'
+    """
+    from headway.control import rollout as work
+
+    orders = desk.orders(
+        reason=reason,
+        again=again,
+        no_way_back=no_way_back,
+        maintenance=maintenance,
+        on_invalid=on_invalid,
+        confirm=confirm,
+        wait=wait,
+    )
+    return work.rollout(desk.fleet, desk.hosts, desk.options(orders, budget, floor), desk.tell)
+
+
+@changes
+def rollback(desk: Desk, *, to: str = "", reason: str = "", wait: str = "") -> Exit:
+    """Go back to an accepted release of the host's own record.
+
+    invoke rollback --host gpu1
+    invoke rollback --host gpu1 --to 3f9a12c04b7e
+    """
+    from headway.control import rollout as work
+
+    return work.rollback(
+        desk.hosts, desk.options(desk.orders(reason=reason, wait=wait)), desk.tell, to
+    )
+
+
+@changes
+def restart(desk: Desk, *, part: tuple[str, ...] = (), reason: str = "", wait: str = "") -> Exit:
+    """Launch the accepted release again, with its gates; repairs drift.
+
+    invoke restart --host gpu1 --part llama
+    """
+    from headway.control import rollout as work
+
+    orders = desk.orders(reason=reason, wait=wait, relaunch=part or ("*",))
+    return work.restart(desk.hosts, desk.options(orders), desk.tell)
+
+
+@changes
+def adopt(desk: Desk, *, unit: tuple[str, ...] = (), reason: str = "") -> Exit:
+    """Record what runs without headway as accepted; changes nothing.
+
+    invoke adopt --host gpu1
+    invoke adopt --host gpu1 --unit llama.service
+    """
+    from headway.control import rollout as work
+
+    return work.adopt(
+        desk.fleet, desk.hosts, desk.options(desk.orders(reason=reason)), desk.tell, unit
+    )
+
+
+@changes
+def park(desk: Desk, *, reason: str = "") -> Exit:
+    """Stop a host's services on purpose and keep them down.
+
+    invoke park --host gpu1 --reason 'fan replaced'
+    """
+    from headway.control import rollout as work
+
+    return work.park(desk.hosts, desk.options(desk.orders(reason=reason)), desk.tell)
+
+
+@changes
+def unpark(desk: Desk, *, reason: str = "", wait: str = "") -> Exit:
+    """Bring a parked host back to its accepted release, with its gates.
+
+    invoke unpark --host gpu1
+    """
+    from headway.control import rollout as work
+
+    return work.unpark(desk.hosts, desk.options(desk.orders(reason=reason, wait=wait)), desk.tell)
+
+
+# --- a transition in hand ---------------------------------------------------------------------
+
+
+@changes
+def hold(desk: Desk, *, reason: str = "") -> Exit:
+    """Let the transition in hand rest unproven, for a person to decide.
+
+    invoke hold --host gpu1
+    """
+    return _request(desk, "hold", reason)
+
+
+@changes
+def resume(desk: Desk, *, reason: str = "") -> Exit:
+    """Follow the transition in hand, or judge a held one once more.
+
+    invoke resume --host gpu1
+    """
+    return _request(desk, "resume", reason)
+
+
+@changes
+def accept(desk: Desk, *, reason: str = "") -> Exit:
+    """Accept a held release without a verdict, for a recorded reason.
+
+    invoke accept --host gpu1 --reason 'checked by hand: INC-311'
+    """
+    return _request(desk, "accept", reason)
+
+
+@changes
+def abort(desk: Desk, *, reason: str = "") -> Exit:
+    """Make the transition in hand go back now.
+
+    invoke abort --host gpu1
+    """
+    return _request(desk, "abort", reason)
+
+
+def _request(desk: Desk, what: str, reason: str) -> Exit:
+    from headway.control import rollout as work
+
+    return work.request(desk.hosts, what, desk.options(desk.orders(reason=reason)), desk.tell)
+
+
+# --- what asks and changes nothing ------------------------------------------------------------
+
+
+@changes
+def check(desk: Desk, *, gate: tuple[str, ...] = ()) -> Exit:
+    """Judge the running launch by today's gates; nothing is changed.
+
+    invoke check --host gpu1
+    invoke check --host gpu1 --gate health
+    """
+    from headway.control import rollout as work
+
+    return work.check(desk.fleet, desk.hosts, desk.options(desk.orders()), desk.tell, gate)
+
+
+@looks
+def plan(desk: Desk) -> Exit:
+    """Show what a rollout would change, and the way back.
+
+    invoke plan --host gpu1                (exit 0: nothing to do, 10: changes)
+    """
+    from headway.control.reading import plan as show
+
+    return show(desk)
+
+
+@looks
+def status(desk: Desk) -> Exit:
+    """Show every host; what needs a person comes first.
+
+    invoke status
+    """
+    from headway.control.status import status as show
+
+    return show(desk)
+
+
+@looks
+def facts(desk: Desk) -> Exit:
+    """Show what the machines are: system, Python, memory, disks.
+
+    invoke facts --host gpu1
+    """
+    from headway.control.status import facts as show
+
+    return show(desk)
+
+
+@looks
+def history(desk: Desk, *, last: str = "20") -> Exit:
+    """Show past rollouts; with --host, the host's own record.
+
+    invoke history
+    invoke history --host gpu1 --last 5
+    """
+    from headway.control.reading import history as show
+
+    return show(desk, last)
+
+
+@reads
+def lint(desk: Desk) -> Exit:
+    """Find what would go wrong, without touching a host.
+
+    invoke lint
+    """
+    from headway.control.reading import lint as show
+
+    return show(desk)
+
+
+@reads
+def inventory(desk: Desk) -> Exit:
+    """Show every value of the hosts, with the line it comes from.
+
+    invoke inventory --host gpu1
+    """
+    from headway.control.reading import inventory as show
+
+    return show(desk)
+
+
+VERBS = (
+    *(rollout, rollback, restart, adopt, park, unpark),
+    *(hold, resume, accept, abort),
+    *(check, plan, status, facts, history, lint, inventory),
+)
+namespace = Collection(*VERBS)

@@ -1,0 +1,106 @@
+"""The words a verb is called with: its options, what they mean, and who reads them first.
+
+A verb is a plain function of a Desk and its own options. `changes`, `looks` and `reads` make an
+Invoke task of it: they add the options all verbs of that kind share, take every help text from
+HELP, and see to it that the verb ends with one line and the right exit code.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature
+from typing import Any
+
+from invoke.context import Context
+from invoke.tasks import Task, task
+
+from headway.control.desk import Desk
+from headway.control.ending import ended
+from headway.control.errors import UsageError
+from headway.wire.phase import Exit
+
+Body = Callable[..., Exit]
+
+HELP: Mapping[str, str] = {
+    "host": "hosts, groups or patterns as in Ansible, 'engines:!gpu3'; repeatable",
+    "inventory": "the inventory (default: $HEADWAY_INVENTORY, else inventory/ of the fleet)",
+    "json": "one JSON value a line on stdout (docs/events.md) instead of text",
+    "ssh_config": "an SSH configuration to use instead of ~/.ssh/config",
+    "ask_become_pass": "ask once for the sudo password of the hosts",
+    "reason": "why, in a few words; the hosts record it",
+    "again": "try a release once more that was rejected on a host",
+    "no_way_back": "allow overwriting what headway cannot bring back (plan names it)",
+    "maintenance": "allow packages that need a maintenance window: kernel, nvidia, docker",
+    "on_invalid": "when nothing could be judged: hold (wait for a person) or return",
+    "budget": "how many hosts may end otherwise than accepted before the rollout stops",
+    "floor": "how many other instances of the group must be accepted and healthy (default: all)",
+    "wait": "seconds to wait for another transition on a host (default: not at all)",
+    "confirm": "ask before a proved release is kept, over a new connection",
+    "to": "the id of the accepted release to go back to (default: the newest one not running)",
+    "unit": "a unit to adopt (default: those the roles of the host use); repeatable",
+    "part": "a part to restart (default: all parts of the host); repeatable",
+    "gate": "ask only this gate; repeatable",
+    "last": "how many entries, newest first",
+}
+"""Every option's help, once."""
+
+_INVENTORY = {"inventory": "", "json": False}
+_HOSTS = {"host": ()}
+_SSH = {"ssh_config": "", "ask_become_pass": False}
+
+
+def changes(body: Body) -> Task[Any]:
+    """Make a task of a verb that changes hosts: no hosts named is refused."""
+    return _task(body, {**_HOSTS, **_INVENTORY, **_SSH}, named=True)
+
+
+def looks(body: Body) -> Task[Any]:
+    """Make a task of a verb that asks hosts and changes nothing: no hosts named means all."""
+    return _task(body, {**_HOSTS, **_INVENTORY, **_SSH}, named=False)
+
+
+def reads(body: Body) -> Task[Any]:
+    """Make a task of a verb that reads the fleet's files only: no hosts named means all."""
+    return _task(body, {**_HOSTS, **_INVENTORY}, named=False)
+
+
+def whole(option: str, value: str, default: int) -> int:
+    """Read a whole number of zero or more; "" is the default."""
+    if not value:
+        return default
+    if not value.isascii() or not value.isdecimal():
+        raise UsageError(f"--{option}: '{value}' is not a whole number")
+    return int(value)
+
+
+def one_of(option: str, value: str, choices: tuple[str, ...]) -> str:
+    """Read one of a few words."""
+    if value not in choices:
+        raise UsageError(f"--{option}: '{value}' is not one of {', '.join(choices)}")
+    return value
+
+
+def _task(body: Body, shared: Mapping[str, Any], *, named: bool) -> Task[Any]:
+    own = list(inspect.signature(body).parameters.values())[1:]
+    defaults = {**{option.name: option.default for option in own}, **shared}
+
+    def verb(_context: Context, **given: Any) -> None:  # noqa: ANN401 # Invoke's own values
+        words = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
+        common = {name: words.pop(name) for name in shared}
+        desk = Desk(verb=body.__name__, named=named, **common)
+        ended(desk, lambda: body(desk, **words))
+
+    verb.__name__ = body.__name__
+    verb.__doc__ = body.__doc__
+    verb.__module__ = body.__module__
+    verb.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter("context", Parameter.POSITIONAL_OR_KEYWORD)]
+        + [
+            # Invoke makes a list of an iterable's default None, but breaks on a tuple.
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None if value == () else value)
+            for name, value in defaults.items()
+        ]
+    )
+    lists = [name for name, value in defaults.items() if value == ()]
+    help_ = {name: HELP[name] for name in defaults}
+    made: Task[Any] = task(iterable=lists, auto_shortflags=False, help=help_)(verb)
+    return made
