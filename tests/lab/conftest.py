@@ -1,0 +1,50 @@
+"""Fixtures of the lab tests: hosts that boot when a test asks for them and end with the run."""
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.lab.host import Host, HostSpec
+from tests.lab.lab import Lab
+from tests.lab.proof import Proofs
+
+PROOFS = pytest.StashKey[Proofs]()
+
+
+@pytest.fixture(scope="session")
+def lab() -> Iterator[Lab]:
+    """Return the lab of this run; without root its tests are skipped, and say so."""
+    if os.geteuid() != 0:
+        pytest.skip("the lab needs root")
+    with Lab() as lab:
+        yield lab
+
+
+@pytest.fixture
+def hosts(lab: Lab) -> Callable[..., list[Host]]:
+    """Return `hosts("gpu1", HostSpec("old", "bullseye"), fresh=False)`: booted at once.
+
+    A host of a name is shared by every test that asks for the same; `fresh=True` takes it as new.
+    """
+
+    def boot(*wanted: str | HostSpec, fresh: bool = False) -> list[Host]:
+        specs = [HostSpec(want) if isinstance(want, str) else want for want in wanted]
+        return lab.up(specs, fresh=fresh)
+
+    return boot
+
+
+@pytest.fixture
+def prove(request: pytest.FixtureRequest) -> Proofs:
+    """Return `prove(item, did, saw, figure)`, which notes a line for the end of the run."""
+    return request.config.stash.setdefault(PROOFS, Proofs())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell what was proved, before the summary line."""
+    proofs = terminalreporter.config.stash.get(PROOFS, Proofs())
+    if proofs.lines:
+        terminalreporter.section("shown")
+    for line in proofs.lines:
+        terminalreporter.write_line(line)

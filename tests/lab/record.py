@@ -1,0 +1,164 @@
+"""What the lab made on this machine, written down before it is made: a crash leaves no riddle.
+
+Everything is undone in reverse, each thing only if it is still ours: a mount by its source and
+place, the bridge by its hardware address, processes by the cgroup that the lab made for them.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.lab.command import LabError, run
+
+BRIDGE_ADDRESS = "02:68:65:61:64:77"  # locally administered, and "headw": the mark of our bridge
+MOUNT_SOURCE = "headway-lab"
+
+
+@dataclass(frozen=True)
+class Made:
+    """One thing that the lab is about to make."""
+
+    kind: str
+    name: str
+    before: str = ""
+
+
+class Record:
+    """The list of what was made, in a file; what an earlier boot made is gone by itself."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def note(self, kind: str, name: str, before: str = "") -> None:
+        """Write down what is about to be made."""
+        with self._file.open("a") as lines:
+            lines.write(json.dumps({"boot": _boot(), **asdict(Made(kind, name, before))}) + "\n")
+
+    def undo(self) -> None:
+        """Undo everything in reverse and forget it; a thing that is gone already is no error."""
+        for made in reversed(list(self._entries())):
+            _UNDO[made.kind](made)
+        self._file.unlink(missing_ok=True)
+
+    def _entries(self) -> Iterator[Made]:
+        for line in self._file.read_text().splitlines() if self._file.exists() else []:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue  # the crash came while the line was written: nothing was made yet
+            if entry.pop("boot") == _boot():
+                yield Made(**entry)
+
+
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+# -- mounts
+
+
+def mount_source(place: Path) -> str | None:
+    """Return the source of what is mounted at a place, None when nothing is."""
+    found = None
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        left, right = line.split(" - ", 1)
+        if left.split()[4] == str(place):
+            found = right.split()[1]
+    return found
+
+
+def _undo_mount(made: Made) -> None:
+    place = Path(made.name)
+    while (source := mount_source(place)) is not None:
+        if source != MOUNT_SOURCE:
+            raise LabError(f"{place}: {source} is mounted there, not by the lab; unmount it first")
+        run(["umount", "--lazy", str(place)])
+
+
+# -- cgroups and the processes in them
+
+
+def unified_hierarchy() -> Path:
+    """Return where cgroup v2 is mounted."""
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        words = line.split()
+        if words[2] == "cgroup2":
+            return Path(words[1])
+    raise LabError("no cgroup v2 is mounted here; the lab's hosts need it for their systemd")
+
+
+def pids(cgroup: Path) -> set[int]:
+    """Return every process of a cgroup and of those below it."""
+    found: set[int] = set()
+    for procs in cgroup.rglob("cgroup.procs"):
+        try:
+            found.update(map(int, procs.read_text().split()))
+        except OSError:
+            continue  # the cgroup ended while it was read
+    return found
+
+
+def wait_empty(cgroup: Path, seconds: float) -> bool:
+    """Tell whether the last process of a cgroup was gone in so many seconds."""
+    until = time.monotonic() + seconds
+    while pids(cgroup):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def _undo_cgroup(made: Made) -> None:
+    cgroup = Path(made.name)
+    if not cgroup.exists():
+        return
+    (cgroup / "cgroup.kill").write_text("1")
+    if not wait_empty(cgroup, 10):
+        raise LabError(
+            f"{cgroup}: processes {sorted(pids(cgroup))} do not end; look at their state"
+        )
+    for folder in sorted(cgroup.rglob("*"), key=lambda path: -len(path.parts)):
+        if folder.is_dir():
+            folder.rmdir()
+    cgroup.rmdir()
+
+
+# -- network and sysctl
+
+
+def hardware_address(link: str) -> str | None:
+    """Return the hardware address of a link, None when there is no such link."""
+    try:
+        return Path(f"/sys/class/net/{link}/address").read_text().strip()
+    except OSError:
+        return None
+
+
+def _undo_bridge(made: Made) -> None:
+    if hardware_address(made.name) == BRIDGE_ADDRESS:
+        run(["ip", "link", "delete", made.name])
+
+
+def _undo_veth(made: Made) -> None:
+    """Wait for a host's link to go with its network namespace; take it away when it stays."""
+    link = Path(f"/sys/class/net/{made.name}")
+    until = time.monotonic() + 3
+    while link.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    if link.exists():
+        run(["ip", "link", "delete", made.name])
+
+
+def _undo_sysctl(made: Made) -> None:
+    Path(made.name).write_text(made.before)
+
+
+_UNDO = {
+    "bridge": _undo_bridge,
+    "cgroup": _undo_cgroup,
+    "mount": _undo_mount,
+    "sysctl": _undo_sysctl,
+    "veth": _undo_veth,
+}
