@@ -38,7 +38,7 @@ class Blobs:
         sha256 = hashlib.sha256(data).hexdigest()
         if self.read_if_whole(sha256) is None:
             self.disk.mkdirs(f"{FOLDER}/{sha256[:2]}", 0o700)
-            self.disk.write(self.path(sha256), data, 0o600)
+            self.disk.write(self.path(sha256), data, 0o600, *self.disk.me())
         return sha256
 
     def read_if_whole(self, sha256: str) -> Optional[bytes]:

@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 from dataclasses import dataclass
-from typing import List, Optional
+from typing import List, Optional, Tuple
 
 TEMPORARY = ".headway-"
 
@@ -36,6 +36,10 @@ class Disk:
     def real(self, path: str) -> str:
         """Give the path that the operating system is asked for."""
         return self.root + path
+
+    def me(self) -> Tuple[int, int]:
+        """Name the user and group that headway's own files belong to: root, but in tests."""
+        return os.geteuid(), os.getegid()
 
     # --- looking ---------------------------------------------------------------------------
 
@@ -107,7 +111,7 @@ class Disk:
             made.insert(0, missing)
             missing = os.path.dirname(missing)
         for folder in made:
-            self.mkdir(folder, mode, *self._me())
+            self.mkdir(folder, mode, *self.me())
         return made
 
     def remove(self, path: str) -> None:
@@ -133,14 +137,19 @@ class Disk:
         self._sync_dir(os.path.dirname(real))
         return True
 
+    def poke(self, path: str, data: bytes) -> None:
+        """Write into a file of the kernel's, under /proc or /sys: nothing can be renamed there."""
+        fd = os.open(self.real(path), os.O_WRONLY | os.O_TRUNC)
+        try:
+            os.write(fd, data)
+        finally:
+            os.close(fd)
+
     def rmtree(self, path: str) -> None:
         """Remove a folder of headway's own with all that is in it."""
         shutil.rmtree(self.real(path), ignore_errors=True)
 
     # --- the steps a power cut can fall between: the seam for tests -------------------------
-
-    def _me(self) -> "tuple[int, int]":
-        return os.geteuid(), os.getegid()
 
     def _fill(self, real: str, data: bytes, mode: int, uid: int, gid: int) -> None:
         """Write the temporary file and sync it; SELinux gives it the folder's default label."""
@@ -149,7 +158,7 @@ class Disk:
             left = memoryview(data)
             while left:
                 left = left[os.write(fd, left) :]
-            if (uid, gid) != self._me():
+            if (uid, gid) != self.me():
                 os.fchown(fd, uid, gid)
             os.fchmod(fd, mode)
             os.fsync(fd)
