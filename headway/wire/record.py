@@ -143,7 +143,10 @@ class Parked:
 
 @dataclass(frozen=True)
 class State:
-    """The host's own record. `why` says what HELD or STUCK waits for, with the gate's name."""
+    """The host's own record. `why` says what HELD or STUCK waits for, with the gate's name.
+
+    `transition` is the one in hand, `last` the one that came to rest last.
+    """
 
     schema: int = SCHEMA
     phase: Phase = Phase.IDLE
@@ -151,6 +154,7 @@ class State:
     rejected: Tuple[Rejection, ...] = ()
     parked: Optional[Parked] = None
     transition: Optional[str] = None
+    last: str = ""
     runner: str = ""
     why: str = ""
     since_ms: int = 0

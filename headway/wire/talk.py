@@ -45,10 +45,14 @@ class Rollout:
 
 @dataclass(frozen=True)
 class Rollback:
-    """Bring the host to an accepted release of its own record: `to`, or the newest not running."""
+    """Bring the host to an accepted release of its own record: `to`, or the newest not running.
+
+    Secret files are the recorded ones; with `current_secrets` those of the running release.
+    """
 
     orders: Orders
     to: str = ""
+    current_secrets: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class Repair:
     """Bring the host to its accepted release again: after drift, for a restart, out of parking."""
 
     orders: Orders
+    unpark: bool = False
 
 
 @dataclass(frozen=True)

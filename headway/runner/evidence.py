@@ -1,0 +1,87 @@
+"""What a failed release leaves behind: its files, its units' states and its last words.
+
+Taken before anything is undone, within 10 s, best effort: evidence never stops the way back.
+"""
+
+import hashlib
+import os
+from typing import List
+
+from headway.runner import changes
+from headway.runner.machine import Machine
+from headway.runner.records import Records
+from headway.wire.release import Release
+from headway.wire.talk import ROOT
+
+DEADLINE_S = 10
+KEPT = 5
+_STATES = (
+    "ActiveState,SubState,Result,ExecMainCode,ExecMainStatus,NRestarts,InvocationID,MainPID,"
+    "ControlGroup,MemoryCurrent"
+)
+
+
+def digest(data: bytes) -> str:
+    """Hash bytes for the record."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def snapshot(machine: Machine, transition: str, release: Release) -> None:
+    """Keep, under failed/TRANSITION, what is so now of a release that is about to be undone."""
+    folder = f"{ROOT}/failed/{transition}"
+    try:
+        machine.disk.mkdirs(folder, 0o700)
+        for part in release.parts:
+            for unit in changes.units_of(part):
+                _keep_words(machine, folder, unit.name)
+        older = sorted(machine.disk.names(ROOT + "/failed"), reverse=True)[KEPT:]
+        for name in older:
+            machine.disk.rmtree(f"{ROOT}/failed/{name}")
+    except OSError:
+        return
+
+
+def failed(records: Records) -> List[str]:
+    """Name the transitions whose evidence is kept, newest first."""
+    return sorted(records.disk.names(ROOT + "/failed"), reverse=True)
+
+
+def _keep_words(machine: Machine, folder: str, unit: str) -> None:
+    """Keep a unit's state, its launch's journal, and where its processes hang."""
+    state = machine.run(
+        ["systemctl", "show", unit, "--no-pager", "--property=" + _STATES], deadline_s=DEADLINE_S
+    ).stdout
+    found = dict(row.partition(b"=")[::2] for row in state.splitlines())
+    launch = found.get(b"InvocationID", b"").decode()
+    mine = [f"_SYSTEMD_INVOCATION_ID={launch}", "+", f"INVOCATION_ID={launch}"] if launch else []
+    journal = machine.run(
+        ["journalctl", "--all", "--no-pager", "--output=short-precise", *(mine or ["-u", unit])],
+        deadline_s=DEADLINE_S,
+    ).stdout
+    me = machine.disk.me()
+    machine.disk.write(f"{folder}/{unit}.state", state + _stacks(found), 0o600, *me)
+    machine.disk.write(f"{folder}/{unit}.journal", journal, 0o600, *me)
+
+
+def _stacks(found: "dict[bytes, bytes]") -> bytes:
+    """Say for each process of the unit what it waits for: wchan and kernel stack."""
+    cgroup = found.get(b"ControlGroup", b"").decode()
+    rows = []
+    for base in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+        path = f"{base}{cgroup}/cgroup.procs"
+        if cgroup and os.path.exists(path):
+            with open(path, "rb") as file:
+                rows = [_stack(int(pid)) for pid in file.read().split()]
+            break
+    return b"".join(rows)
+
+
+def _stack(pid: int) -> bytes:
+    words = []
+    for name in ("comm", "wchan", "stack"):
+        try:
+            with open(f"/proc/{pid}/{name}", "rb") as file:
+                words.append(file.read().strip())
+        except OSError:
+            words.append(b"?")
+    return b"pid %d %s\n" % (pid, b" | ".join(words))

@@ -1,0 +1,53 @@
+"""What of the record is let go, and what never is while something may still need it."""
+
+import os
+from typing import Set
+
+from headway.runner.blobs import FOLDER
+from headway.runner.disk import Disk
+from headway.runner.machine import Machine
+from headway.runner.records import RecordError, Records
+from headway.wire.record import WasFile
+from headway.wire.talk import ROOT
+
+TRANSITIONS = 20
+REJECTED = 20
+
+
+def sweep(machine: Machine, records: Records) -> None:
+    """Let go of old transitions, and of releases, criteria and blobs that nothing names any more.
+
+    Best effort and only at rest: a record that does not read keeps everything.
+    """
+    try:
+        _sweep(machine, records)
+    except (OSError, RecordError):
+        return
+
+
+def _sweep(machine: Machine, records: Records) -> None:
+    state = records.state()
+    for name in records.transitions()[TRANSITIONS:]:
+        if name != state.transition:
+            machine.disk.rmtree(records.folder(name))
+    releases = {acceptance.release for acceptance in state.accepted}
+    criteria = {acceptance.criteria for acceptance in state.accepted}
+    blobs: Set[str] = set()
+    for name in records.transitions():
+        transition = records.transition(name)
+        releases.update((transition.start, transition.target))
+        criteria.add(transition.criteria)
+        states = (entry.state for entry in transition.before)
+        blobs.update(was.blob.sha256 for was in states if isinstance(was, WasFile))
+    for name in releases.intersection(records.releases()):
+        blobs.update(blob.sha256 for blob in records.release(name).blobs())
+    _drop(machine.disk, ROOT + "/releases", {name + ".json" for name in releases})
+    _drop(machine.disk, ROOT + "/criteria", {name + ".json" for name in criteria})
+    for folder in machine.disk.names(FOLDER):
+        _drop(machine.disk, f"{FOLDER}/{folder}", blobs)
+
+
+def _drop(disk: Disk, folder: str, kept: Set[str]) -> None:
+    for name in disk.names(folder):
+        if name not in kept:
+            os.unlink(disk.real(f"{folder}/{name}"))

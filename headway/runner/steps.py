@@ -1,0 +1,201 @@
+"""What is done to one part: stop, write, start; and the same backwards.
+
+Every step says when it begins and how long it took. A step that fails raises StepError; `blame`
+says whether the release is at fault (its unit does not start) or the machine (a full disk).
+"""
+
+from typing import Callable, Dict, Iterable, Optional, Tuple
+
+from headway.runner import guard, resources, systemd
+from headway.runner.changes import Change, owned, paths, started_units, switching, units_of
+from headway.runner.clock import Clock
+from headway.runner.machine import Machine
+from headway.runner.watch import Watch
+from headway.wire.event import Body, StepBegan, StepDone
+from headway.wire.record import Before, WasUnit
+from headway.wire.release import Origin, Part, Release
+
+STOP_S = 300
+START_S = 300
+
+
+class StepError(Exception):
+    """A step did not do what it is for: one sentence."""
+
+    def __init__(self, sentence: str, *, blame: bool) -> None:
+        """Keep whether the release itself is at fault."""
+        super().__init__(sentence)
+        self.blame = blame
+
+
+class Steps:
+    """The hands of one transition."""
+
+    def __init__(
+        self, machine: Machine, tell: Callable[[Body], None], clock: Clock, watch: Watch
+    ) -> None:
+        self.machine = machine
+        self.tell = tell
+        self.clock = clock
+        self.watch = watch
+
+    # --- forward -----------------------------------------------------------------------------
+
+    def stop(self, change: Change) -> None:
+        """Stop every unit of both sides and see that each is down; cards have no room for two."""
+
+        def work() -> str:
+            said = []
+            for unit in change.units():
+                self.watch.expect(STOP_S + 30)
+                said.append(f"{unit} {systemd.stop(self.machine.run, unit, STOP_S)}")
+            return ", ".join(said)
+
+        self._step(change.name, "stop", work, blame=False)
+
+    def write(self, change: Change, target: Release) -> None:
+        """Write the new side and take away what only the old one had."""
+
+        def work() -> str:
+            if change.new is None:
+                self._disable(change.old)
+            kept = owned(target)
+            leaving = [res for res in switching(change.old) if not kept.intersection(paths(res))]
+            resources.exchange(leaving, switching(change.new), self.machine)
+            systemd.daemon_reload(self.machine.run)
+            return ""
+
+        self._step(change.name, "write", work, blame=False)
+
+    def start(self, name: str, units: Iterable[str]) -> None:
+        """Start these units; a unit that does not start is the release's fault."""
+
+        def work() -> str:
+            started = []
+            for unit in units:
+                self.watch.expect(START_S + 30)
+                systemd.reset_failed(self.machine.run, unit)
+                systemd.start(self.machine.run, unit, START_S)
+                started.append(unit)
+            return ", ".join(started)
+
+        self._step(name, "start", work, blame=True)
+
+    # --- back --------------------------------------------------------------------------------
+
+    def unwrite(self, change: Change, start: Release, before: Tuple[Before, ...]) -> None:
+        """Write the old side again, and put back or take away what the new one brought."""
+
+        def work() -> str:
+            kept = owned(start)
+            leaving = [res for res in switching(change.new) if not kept.intersection(paths(res))]
+            was = before_of(change, before)
+            resources.go_back(leaving, switching(change.old), was, self.machine)
+            systemd.daemon_reload(self.machine.run)
+            return ""
+
+        self._step(change.name, "write", work, blame=False)
+
+    # --- guards ------------------------------------------------------------------------------
+
+    def guard(self, transition: str, units: Tuple[str, ...]) -> None:
+        """Guard these units and let them start in this boot alone."""
+
+        def work() -> str:
+            guard.token_on(self.machine, transition)
+            guard.put(self.machine, transition, units)
+            systemd.daemon_reload(self.machine.run)
+            return ", ".join(units)
+
+        self._step("", "guard", work, blame=False)
+
+    def unguard(self, transition: str, units: Tuple[str, ...]) -> None:
+        """Give these units their own restart policy back."""
+
+        def work() -> str:
+            guard.off(self.machine, units)
+            systemd.daemon_reload(self.machine.run)
+            guard.token_off(self.machine, transition)
+            return ", ".join(units)
+
+        self._step("", "unguard", work, blame=False)
+
+    def set_enabled(self, release: Release) -> None:
+        """Enable and disable the units of a release as it says."""
+
+        def work() -> str:
+            changed = []
+            for unit in (unit for part in release.parts for unit in units_of(part)):
+                if systemd.is_enabled(self.machine.run, unit.name) is not unit.enabled:
+                    change = systemd.enable if unit.enabled else systemd.disable
+                    change(self.machine.run, [unit.name])
+                    changed.append(unit.name)
+            return ", ".join(changed)
+
+        self._step("", "enable", work, blame=False)
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _step(self, part: str, step: str, work: Callable[[], str], *, blame: bool) -> None:
+        self.tell(StepBegan(part, step))
+        began = self.clock.boot_ms()
+        self.watch.expect(120)
+        try:
+            detail = work()
+        except systemd.SystemdError as error:
+            raise StepError(f"{step} of {part}: {error}", blame=blame) from None
+        except (resources.ResourceError, OSError) as error:
+            raise StepError(f"{step} of {part}: {error}", blame=False) from None
+        self.tell(StepDone(part, step, self.clock.boot_ms() - began, detail))
+
+    def _disable(self, part: Optional[Part]) -> None:
+        names = [unit.name for unit in units_of(part)]
+        enabled = [name for name in names if systemd.is_enabled(self.machine.run, name)]
+        if enabled:
+            systemd.disable(self.machine.run, enabled)
+
+
+def is_unit(before: Before) -> bool:
+    """Tell how a unit was from what lay at a path."""
+    return isinstance(before.state, WasUnit)
+
+
+def before_of(change: Change, before: Iterable[Before]) -> Tuple[Before, ...]:
+    """Pick the before-images of one change: what it touched, and folders made above that."""
+    mine = {path for resource in switching(change.new) for path in paths(resource)}
+    mine.update("unit:" + unit for unit in change.units())
+
+    def is_mine(entry: Before) -> bool:
+        above = entry.path + "/"
+        return entry.path in mine or any(path.startswith(above) for path in mine)
+
+    return tuple(entry for entry in before if is_mine(entry))
+
+
+def images(machine: Machine, changes: Iterable[Change], start: Release) -> Tuple[Before, ...]:
+    """Take the before-image of all that the changes touch and `start` does not own, each once.
+
+    Of an adopted release the units' own states are kept, too: one that was down stays down.
+    """
+    kept = owned(start)
+    found: Dict[str, Before] = {}
+    for change in changes:
+        foreign = [res for res in switching(change.new) if not kept.issuperset(paths(res))]
+        if start.origin is Origin.ADOPTED:
+            foreign.extend(units_of(change.old))
+        for resource in foreign:
+            for entry in resources.before(resource, machine):
+                if entry.path not in kept:
+                    found.setdefault(entry.path, entry)
+    return tuple(found.values())
+
+
+def units_to_restart(change: Change, before: Tuple[Before, ...]) -> Tuple[str, ...]:
+    """Name the units of the old side that ran, and foreign ones that ran under a new name."""
+    was = {
+        entry.path[5:]: entry.state.active for entry in before if isinstance(entry.state, WasUnit)
+    }
+    old = {unit.name for unit in units_of(change.old)}
+    ours = [unit for unit in started_units(change.old) if was.get(unit, True)]
+    foreign = [unit for unit in change.units() if unit not in old and was.get(unit, False)]
+    return tuple(ours + foreign)

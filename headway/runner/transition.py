@@ -1,0 +1,483 @@
+"""One attempt to bring this host to a release: the story, phase by phase (DESIGN 3).
+
+    OPEN       ready gates, floor                     nothing is touched
+    TRYING     guards, then part by part: stop, write, start, gates
+    PROVEN     confirm, when the way in was touched or somebody outside judged
+    KEEPING    the acceptance is one rename; then guards off
+    RETURNING  evidence, then backwards: stop, write, start, healthy
+    HELD       unproven, waiting for a person         STUCK  could not go back
+
+Each phase is entered by `_enter`, after everything it needs is durable, and only along the table
+in phases.py. Recovery enters the same methods; there is no other path.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Callable, Dict, List, Optional, Tuple
+
+from headway.runner import ballast, evidence, retention
+from headway.runner.acceptance import with_accepted
+from headway.runner.changes import Change, changes, started_units, touches_way_in
+from headway.runner.clock import Clock
+from headway.runner.desk import Desk
+from headway.runner.machine import Machine
+from headway.runner.phases import Trigger, after
+from headway.runner.records import Records
+from headway.runner.steps import StepError, Steps, images, is_unit, units_to_restart
+from headway.runner.subject import current
+from headway.runner.teller import Teller
+from headway.runner.watch import Watch
+from headway.wire.event import Moved, Reported, Rested
+from headway.wire.gate import Criteria, Gate, Report, Where
+from headway.wire.loader import WireError, canonical, loads
+from headway.wire.phase import Exit, Phase
+from headway.wire.record import Acceptance, Rejection, State, Transition
+from headway.wire.release import Part
+from headway.wire.verdict import Fate, Verdict, combine
+
+CONFIRM_S = 15 * 60
+OUTSIDE_S = 10 * 60
+FLOOR_S = 60
+
+Judge = Callable[[Gate, Part, int], Report]
+JudgeFor = Callable[[Teller, Desk], Judge]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How a try of the target ended: what to do next, and why."""
+
+    trigger: Trigger
+    verdict: Optional[Verdict]
+    why: str
+    reject: bool = False
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a transition works with: the seams, and the hands made of them."""
+
+    machine: Machine
+    records: Records
+    clock: Clock
+    watch: Watch
+    judge: Judge
+    tell: Teller
+    desk: Desk
+    steps: Steps
+
+
+def work_of(machine: Machine, clock: Clock, watch: Watch, judge: JudgeFor, name: str) -> Work:
+    """Put the seams of transition `name` together; `judge` is made with its teller and desk."""
+    records = Records(machine.disk)
+    tell = Teller(records, name, clock)
+    desk = Desk(records, tell, clock, watch)
+    steps = Steps(machine, tell, clock, watch)
+    return Work(machine, records, clock, watch, judge(tell, desk), tell, desk, steps)
+
+
+class Running:
+    """A transition in the hands of its one runner, from the phase the record says."""
+
+    def __init__(
+        self, work: Work, transition: Transition, before_gates: Callable[[str], bool]
+    ) -> None:
+        """`before_gates` says whether a kind of gate is asked before anything is stopped."""
+        self.work = work
+        self.transition = transition
+        self.start = work.records.release(transition.start)
+        self.target = work.records.release(transition.target)
+        self.criteria = work.records.criteria(transition.criteria) or Criteria("none", (), "")
+        self.changes = changes(self.start, self.target, transition.orders.relaunch)
+        self.units = tuple(
+            dict.fromkeys(unit for change in self.changes for unit in change.units())
+        )
+        self._asked_before = before_gates
+        self._load_ms: Dict[str, int] = {}
+        self._started_ms: Dict[str, int] = {}
+        self._collected: List[Report] = list(work.records.reports(transition.id))
+
+    # --- OPEN ----------------------------------------------------------------------------------
+
+    def open(self) -> Rested:
+        """Ask what must be so before anything is touched; then try."""
+        self._enter(Trigger.BEGIN, replace(self._state(), transition=self.transition.id))
+        ready = [gate for gate in self.criteria.gates if self._asked_before(gate.kind)]
+        reports = [
+            self._judge(gate, change.new)
+            for change in self.changes
+            for gate in ready
+            if change.new is not None and gate.part == change.name
+        ]
+        bad = [report for report in reports if report.verdict is not Verdict.PASS]
+        if bad:
+            verdict = combine(report.verdict for report in bad)
+            code = Exit.REFUSED if verdict is Verdict.FAIL else Exit.HELD
+            return self._close(code, verdict, _sentence(bad[0]))
+        if self.transition.orders.floor:
+            value = self.work.desk.ask("floor", "", "may this host leave?", FLOOR_S, "no answer")
+            if value != "ok":
+                return self._close(Exit.REFUSED, None, f"the floor does not hold: {value}")
+        if self.work.desk.wish():
+            return self._close(Exit.REFUSED, None, "called off before anything was touched")
+        before = images(self.work.machine, self.changes, self.start)
+        self.transition = replace(self.transition, before=before)
+        self.work.records.keep_transition(self.transition)
+        self.work.steps.guard(self.transition.id, self.units)
+        self._enter(Trigger.READY)
+        return self.trying()
+
+    def close(self) -> Rested:
+        """Leave OPEN as it was found: guards off, what they kept down runs again."""
+        self.work.steps.unguard(self.transition.id, self.units)
+        for change in self.changes:
+            self._start_down(change.name, started_units(change.old))
+        return self._close(Exit.REFUSED, None, "the runner ended before anything was touched")
+
+    # --- TRYING --------------------------------------------------------------------------------
+
+    def trying(self) -> Rested:
+        """Bring part after part to the target and judge each; the first that fails ends it."""
+        trial = self._try_all()
+        self.work.records.keep_reports(self.transition.id, tuple(self._collected))
+        if trial.trigger is Trigger.PROVED:
+            self._enter(Trigger.PROVED)
+            return self.proven()
+        if after(Phase.TRYING, trial.trigger) is Phase.RETURNING:
+            return self.returning(trial)
+        return self.rest(trial)
+
+    def _try_all(self) -> Trial:
+        for change in self.changes:
+            try:
+                self._bring(change)
+            except StepError as error:
+                return self._failed(str(error), reject=error.blame)
+            for gate in self._gates(change.name):
+                trial = self._try_gate(gate, change)
+                if trial is not None:
+                    return trial
+        return Trial(Trigger.PROVED, Verdict.PASS, "")
+
+    def _bring(self, change: Change) -> None:
+        """Stop, write, start; after a resume, a part whose new side runs is left running."""
+        steps = self.work.steps
+        if change.name in self.transition.tried and self._alive(change.new):
+            return
+        if change.name not in self.transition.tried:
+            tried = (*self.transition.tried, change.name)
+            self.transition = replace(self.transition, tried=tried)
+            self.work.records.keep_transition(self.transition)
+        steps.stop(change)
+        steps.write(change, self.target)
+        self._started_ms[change.name] = self.work.clock.boot_ms()
+        steps.start(change.name, started_units(change.new))
+
+    def _try_gate(self, gate: Gate, change: Change) -> Optional[Trial]:
+        """Judge one gate; None means on to the next. INVALID is asked once more."""
+        if change.new is None:
+            return None
+        for attempt in (1, 2):
+            report = self._judge(gate, change.new)
+            if report.verdict is Verdict.PASS:
+                return self._wished()
+            if report.verdict is Verdict.FAIL:
+                return self._failed(_sentence(report), reject=True)
+            wished = self._wished()
+            if wished is not None:
+                return wished
+            if attempt == 2:  # noqa: PLR2004 # the second and last
+                return self._unjudged(_sentence(report))
+        return None
+
+    def _failed(self, why: str, *, reject: bool) -> Trial:
+        triggers = {
+            "rollout": Trigger.FAILED,
+            "rollback": Trigger.CANNOT_RETURN,
+            "repair": Trigger.FAILED_AGAIN,
+        }
+        blamed = reject and self.transition.kind == "rollout"
+        return Trial(triggers[self.transition.kind], Verdict.FAIL, why, blamed)
+
+    def _unjudged(self, why: str) -> Trial:
+        goes_back = self.transition.orders.on_invalid == "return"
+        if goes_back and self.transition.kind == "rollout":
+            return Trial(Trigger.UNJUDGED_RETURN, Verdict.INVALID, why)
+        return Trial(Trigger.UNJUDGED, Verdict.INVALID, why)
+
+    def _wished(self) -> Optional[Trial]:
+        """Heed an abort or a hold between gates and inside their waits."""
+        wish = self.work.desk.wish()
+        if not wish:
+            return None
+        request = self.work.records.request(self.transition.id, wish)
+        by = request.by if request else "somebody"
+        self.work.records.drop_request(self.transition.id, wish)
+        if wish == "abort" and self.transition.kind == "rollout":
+            return Trial(Trigger.FAILED, None, f"aborted by {by}")
+        return Trial(Trigger.UNJUDGED, None, f"held by {by}")
+
+    # --- PROVEN --------------------------------------------------------------------------------
+
+    def proven(self) -> Rested:
+        """Keep by itself, or ask for a confirmation that must come over a new connection."""
+        if not self.must_be_confirmed():
+            return self.keeping(self.transition.orders.by)
+        reach = any(touches_way_in(change) for change in self.changes)
+        why = "the way into this host was touched" if reach else "it was judged from outside"
+        limit = self.transition.orders.deadlines_s.get("confirm", CONFIRM_S)
+        if self.work.desk.ask("confirm", "", why, limit, "silence") == "yes":
+            return self.keeping(self.transition.orders.by)
+        wished = self._wished()
+        if wished is not None and wished.trigger is Trigger.FAILED:
+            return self.returning(wished)
+        if reach:
+            silent = Trial(Trigger.SILENT_REACH, None, "nobody confirmed that this host is reached")
+            return self.returning(silent)
+        return self.rest(Trial(Trigger.SILENT, None, "nobody confirmed"))
+
+    def must_be_confirmed(self) -> bool:
+        """Say whether this transition is kept only on a word from outside."""
+        outside = any(gate.where is Where.OUTSIDE for gate in self.criteria.gates)
+        reach = any(touches_way_in(change) for change in self.changes)
+        return outside or reach or self.transition.orders.confirm
+
+    # --- KEEPING -------------------------------------------------------------------------------
+
+    def keeping(self, by: str) -> Rested:
+        """Accept the target in one rename of the state; all that follows can be done again."""
+        state = self._state()
+        reports = tuple(self._collected)
+        self.work.records.keep_reports(self.transition.id, reports)
+        digest = evidence.digest(canonical(list(reports)))
+        known = next((a.load_ms for a in state.accepted if a.release == self.target.id), {})
+        acceptance = Acceptance(
+            release=self.target.id,
+            criteria=self.transition.criteria,
+            at_ms=self.work.clock.now_ms(),
+            by=by,
+            reports_sha256=digest,
+            load_ms={**known, **self._load_ms},
+        )
+        accepted = with_accepted(state, acceptance, self.transition.kind)
+        rejected = tuple(old for old in state.rejected if old.release != self.target.id)
+        trigger = Trigger.ACCEPTED if state.phase is Phase.HELD else Trigger.CONFIRMED
+        self._enter(trigger, replace(state, accepted=accepted, rejected=rejected, parked=None))
+        return self.keep()
+
+    def keep(self) -> Rested:
+        """Set the accepted release up to stay: enabled, unguarded, running."""
+        steps = self.work.steps
+        try:
+            steps.set_enabled(self.target)
+            steps.unguard(self.transition.id, self.units)
+            for change in self.changes:
+                self._start_down(change.name, started_units(change.new))
+        except StepError as error:
+            return self._rest(Exit.UNKNOWN, "accepted", None, f"accepted, but {error}")
+        self._enter(Trigger.KEPT, replace(self._state(), transition=None))
+        retention.sweep(self.work.machine, self.work.records)
+        outcome = {"rollback": "rolled back"}.get(self.transition.kind, "accepted")
+        return self._rest(
+            Exit.ACCEPTED, outcome, Verdict.PASS, f"{self.target.id} is accepted on this host"
+        )
+
+    # --- RETURNING -----------------------------------------------------------------------------
+
+    def returning(self, trial: Trial) -> Rested:
+        """Enter RETURNING with the reason on disk, keep the evidence, and go back."""
+        state = self._state()
+        rejected = state.rejected
+        if trial.reject:
+            mine = Rejection(
+                self.target.id, self.work.clock.now_ms(), self.transition.id, trial.why
+            )
+            others = tuple(old for old in rejected if old.release != self.target.id)
+            rejected = (mine, *others)[: retention.REJECTED]
+        self._enter(trial.trigger, replace(state, rejected=rejected), trial.why)
+        evidence.snapshot(self.work.machine, self.transition.id, self.target)
+        return self.go_back()
+
+    def go_back(self) -> Rested:
+        """Backwards over what was tried: stop, write, start, healthy; then guards off.
+
+        Done again after a crash or a cut it does no harm: a part that is whole, running and
+        healthy is left alone.
+        """
+        why = self._state().why
+        ballast.drop_if_full(self.work.machine.disk)
+        tried = [change for change in self.changes if change.name in self.transition.tried]
+        try:
+            self.work.steps.guard(self.transition.id, self.units)
+            for change in reversed(tried):
+                self._take_back(change)
+            self.work.steps.set_enabled(self.start)
+            self.work.steps.unguard(self.transition.id, self.units)
+            for change in self.changes:
+                self._start_down(change.name, units_to_restart(change, self.transition.before))
+        except StepError as error:
+            stuck = f"{why}; going back failed: {error}"
+            return self.rest(Trial(Trigger.CANNOT_RETURN, Verdict.FAIL, stuck))
+        self._enter(Trigger.RETURNED, replace(self._state(), transition=None))
+        retention.sweep(self.work.machine, self.work.records)
+        return self._rest(Exit.WENT_BACK, "went back", None, f"back on {self.start.id}: {why}")
+
+    def _take_back(self, change: Change) -> None:
+        """Bring one part back, or raise StepError with what keeps it from being healthy."""
+        before = self.transition.before
+        units = units_to_restart(change, before)
+        if not self._is_whole(change, units):
+            self.work.steps.stop(change)
+            self.work.steps.unwrite(change, self.start, before)
+            self.work.steps.start(change.name, units)
+        if change.old is None:
+            return
+        for gate in self._return_gates(change.old):
+            report = self._judge(gate, change.old)
+            if report.verdict is not Verdict.PASS:
+                raise StepError(_sentence(report), blame=False)
+
+    def _is_whole(self, change: Change, units: Tuple[str, ...]) -> bool:
+        """Say whether the old side stands as it was: in place, running, nothing of the new."""
+        if change.old is None or not units:
+            return False
+        if any(current(self.work.machine.run, unit) is None for unit in units):
+            return False
+        recorded = {entry.path: entry.state for entry in self.transition.before}
+        now = images(self.work.machine, (change,), self.start)
+        if any(recorded.get(entry.path) != entry.state for entry in now if not is_unit(entry)):
+            return False
+        gate = Gate("in_place", "in_place", change.name)
+        return self._judge(gate, change.old).verdict is Verdict.PASS
+
+    def _return_gates(self, part: Part) -> Tuple[Gate, ...]:
+        """Going back is judged by in_place and health, as the release was accepted by them."""
+        state = self._state()
+        mine = next((a for a in state.accepted if a.release == self.start.id), None)
+        criteria = self.work.records.criteria(mine.criteria) if mine else None
+        recorded = tuple(
+            gate
+            for gate in (criteria.gates if criteria else ())
+            if gate.part == part.name and gate.kind in ("in_place", "health")
+        )
+        return recorded or (Gate("in_place", "in_place", part.name),)
+
+    # --- HELD and STUCK ------------------------------------------------------------------------
+
+    def rest(self, trial: Trial) -> Rested:
+        """Rest for a person: unproven and guarded (HELD), or not to be brought back (STUCK)."""
+        phase = self._enter(trial.trigger, why=trial.why)
+        if phase is Phase.STUCK:
+            return self._rest(Exit.STUCK, "stuck", trial.verdict, trial.why)
+        return self._rest(Exit.HELD, "held", trial.verdict, trial.why)
+
+    def rest_again(self) -> Rested:
+        """Say once more where this host rests; recovery leaves HELD and STUCK to a person."""
+        state = self._state()
+        stuck = state.phase is Phase.STUCK
+        code, outcome = (Exit.STUCK, "stuck") if stuck else (Exit.HELD, "held")
+        return self._rest(code, outcome, None, state.why)
+
+    def again(self) -> Rested:
+        """A person resumes: judge what runs once more, and go on with the parts that follow."""
+        self._enter(Trigger.JUDGE_AGAIN)
+        return self.trying()
+
+    def back(self, by: str) -> Rested:
+        """A person sends it back."""
+        state = self._state()
+        self._enter(Trigger.BACK, why=f"{state.why}; sent back by {by}")
+        rested = self.go_back()
+        if rested.outcome != "went back":
+            return rested
+        return self._rest(Exit.ACCEPTED, "went back", None, rested.sentence)
+
+    # --- inside --------------------------------------------------------------------------------
+
+    def _gates(self, part: str) -> Tuple[Gate, ...]:
+        """Name the gates of a part that are asked after its start, inside first, then outside."""
+        mine = [
+            gate
+            for gate in self.criteria.gates
+            if gate.part == part and not self._asked_before(gate.kind)
+        ]
+        if self.transition.kind == "rollback":
+            mine = [gate for gate in mine if gate.kind in ("in_place", "health")]
+        return tuple(sorted(mine, key=lambda gate: gate.where is Where.OUTSIDE))
+
+    def _judge(self, gate: Gate, part: Part) -> Report:
+        if gate.where is Where.OUTSIDE:
+            report = self._judged_outside(gate, part)
+        else:
+            state = self._state()
+            known = next((a.load_ms for a in state.accepted), {})
+            self.work.watch.expect(gate.deadline_s or 2 * 60 * 60)
+            report = self.work.judge(gate, part, known.get(part.name, 0))
+        if gate.kind == "health" and report.verdict is Verdict.PASS:
+            started = self._started_ms.get(part.name)
+            if started is not None:
+                self._load_ms.setdefault(part.name, self.work.clock.boot_ms() - started)
+        self._collected.append(report)
+        self.work.tell(Reported(report))
+        return report
+
+    def _judged_outside(self, gate: Gate, part: Part) -> Report:
+        """Ask the controller to judge through the network; silence judges nothing."""
+        deadline_s = gate.deadline_s or OUTSIDE_S
+        value = self.work.desk.ask("outside", part.name, gate.name, deadline_s, "silence")
+        try:
+            report = loads(Report, value)
+        except WireError:
+            report = None
+        if report is not None and (report.gate, report.part) == (gate.name, part.name):
+            return report
+        evidence_lines = (f"no report from outside: {value[:200]}",)
+        return Report(
+            gate.name,
+            gate.kind,
+            part.name,
+            Verdict.INVALID,
+            Fate.SAME,
+            None,
+            None,
+            evidence_lines,
+        )
+
+    def _alive(self, part: Optional[Part]) -> bool:
+        units = started_units(part)
+        return bool(units) and all(current(self.work.machine.run, unit) for unit in units)
+
+    def _start_down(self, name: str, units: Tuple[str, ...]) -> None:
+        down = [unit for unit in units if current(self.work.machine.run, unit) is None]
+        if down:
+            self.work.steps.start(name, down)
+
+    def _state(self) -> State:
+        return self.work.records.state()
+
+    def _enter(self, trigger: Trigger, state: Optional[State] = None, why: str = "") -> Phase:
+        """Move along the table: one durable rename of all that changes with it, then the event."""
+        old = self._state()
+        phase = after(old.phase, trigger)
+        now = self.work.clock.now_ms()
+        last = self.transition.id if phase is Phase.IDLE else old.last
+        new = replace(state or old, phase=phase, since_ms=now, why=why, last=last)
+        self.work.records.save(new)
+        self.work.tell(Moved(old.phase, phase, why))
+        return phase
+
+    def _close(self, code: Exit, verdict: Optional[Verdict], why: str) -> Rested:
+        self._enter(Trigger.NOT_READY, replace(self._state(), transition=None))
+        outcome = "refused" if code is Exit.REFUSED else "held"
+        return self._rest(code, outcome, verdict, why)
+
+    def _rest(self, code: Exit, outcome: str, verdict: Optional[Verdict], sentence: str) -> Rested:
+        state = self._state()
+        rested = Rested(state.phase, state.running(), verdict, int(code), outcome, sentence)
+        self.work.tell(rested)
+        return rested
+
+
+def _sentence(report: Report) -> str:
+    first = report.evidence[0] if report.evidence else "no evidence"
+    fate = "" if report.fate is Fate.SAME else f" ({report.fate.value})"
+    return f"gate {report.gate} of {report.part}: {report.verdict.value}{fate}: {first}"
