@@ -9,12 +9,17 @@ group_vars/ and host_vars/ lie beside the hosts file, as Ansible wants them.
 
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import headway
 from headway.control.errors import ConfigError, UsageError
 from headway.control.near import near
+
+if TYPE_CHECKING:
+    from headway.control.secrets import Sources
+    from headway.control.yaml_nodes import Document
 
 Kind = Literal["roles", "templates", "checks", "systemd"]
 
@@ -61,6 +66,33 @@ class Fleet:
     def shown(self, path: Path) -> str:
         """Write a path as messages do: below the fleet's root where it lies there."""
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
+
+    def document(self, path: Path) -> "Document":
+        """Read a YAML file of the fleet, with secrets; one that ansible-vault made is opened."""
+        from headway.control import yaml_nodes  # 18 ms that few verbs need
+
+        text, shown = self.text(path), self.shown(path)
+        if text.startswith("$ANSIBLE_VAULT;"):
+            return self.secrets.vault_document(text, shown)
+        return yaml_nodes.parse(text, shown, self.secrets.tags)
+
+    def text(self, path: Path) -> str:
+        """Read a text file of the fleet; what cannot be read is a ConfigError."""
+        shown = self.shown(path)
+        try:
+            return path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            hint = "save the file as UTF-8"
+            raise ConfigError(shown, f"byte {error.start} is not UTF-8", hint=hint) from None
+        except OSError as error:
+            raise ConfigError(shown, f"cannot be read: {error.strerror}") from None
+
+    @cached_property
+    def secrets(self) -> "Sources":
+        """Give the sources of this fleet's secrets: each is asked once."""
+        from headway.control.secrets import Sources  # with the documents
+
+        return Sources(self.root)
 
     def hosts_file(self) -> Path:
         """Find the inventory file; several and none chosen is a UsageError that lists them."""

@@ -7,7 +7,7 @@ SHOWN = 8
 
 def near(name: str, names: Iterable[str]) -> str:
     """Say which of these names was probably meant, else which ones there are."""
-    import difflib  # noqa: PLC0415 # only ever needed by an error
+    import difflib  # only ever needed by an error
 
     known = sorted(set(names))
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)

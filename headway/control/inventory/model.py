@@ -15,12 +15,13 @@ class Value:
     """A variable's value as written, and FILE:LINE of where it was.
 
     Raw: text may hold `{{ }}`, and a Secret may stand anywhere inside. `inner` answers for what
-    lies within a mapping or list.
+    lies within a mapping or list. `overridden` are the values it won over, newest first.
     """
 
     value: Any
     where: str
     inner: Callable[[Steps], str] | None = field(default=None, compare=False, repr=False)
+    overridden: tuple["Value", ...] = field(default=(), compare=False, repr=False)
 
     def at(self, *steps: str | int) -> str:
         """Say FILE:LINE of what these keys and indices lead to within the value."""

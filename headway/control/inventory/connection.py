@@ -1,0 +1,119 @@
+"""How a host is reached: which of Ansible's connection variables count, and what they may hold."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headway.control.errors import ConfigError
+from headway.control.inventory.model import Value
+from headway.control.secrets import Secret
+
+HONOURED = (
+    "ansible_host",
+    "ansible_port",
+    "ansible_user",
+    "ansible_ssh_private_key_file",
+    "ansible_become",
+    "ansible_become_user",
+    "ansible_become_password",
+)
+"""All else about a connection belongs into ~/.ssh/config (ProxyJump, ciphers, control sockets)."""
+
+INSTEAD = {
+    "ansible_ssh_host": "write ansible_host",
+    "ansible_ssh_port": "write ansible_port",
+    "ansible_ssh_user": "write ansible_user",
+    "ansible_private_key_file": "write ansible_ssh_private_key_file",
+    "ansible_become_pass": "write ansible_become_password",
+    "ansible_ssh_common_args": "write ProxyJump and such to ~/.ssh/config",
+    "ansible_ssh_extra_args": "write them to ~/.ssh/config",
+    "ansible_password": "use a key: passwords are asked for sudo only",
+    "ansible_ssh_pass": "use a key: passwords are asked for sudo only",
+    "ansible_become_method": "sudo is the only way there is",
+    "ansible_python_interpreter": "python3 on the host's PATH is used",
+    "ansible_group_priority": "it counts in the hosts file only, under a group's vars",
+}
+
+_PORTS = range(1, 65536)
+_YES, _NO = ("true", "yes", "on", "1", "y", "t"), ("false", "no", "off", "0", "n", "f")
+
+
+@dataclass(frozen=True)
+class Connection:
+    """The connection fields of a Host."""
+
+    address: str
+    port: int | None
+    user: str | None
+    key_file: str | None
+    become: bool
+    become_user: str
+    become_password: Secret | None
+
+
+def connection(name: str, values: Mapping[str, Value]) -> Connection:
+    """Read the connection variables of a host; what does not fit is a ConfigError at its line."""
+    return Connection(
+        address=_text(values, "ansible_host") or name,
+        port=_port(values),
+        user=_text(values, "ansible_user"),
+        key_file=_text(values, "ansible_ssh_private_key_file"),
+        become=_truth(values, "ansible_become"),
+        become_user=_text(values, "ansible_become_user") or "root",
+        become_password=_secret(values, "ansible_become_password"),
+    )
+
+
+def unheeded(values: Mapping[str, Value]) -> list[tuple[str, str]]:
+    """Name each ansible_ variable that changes nothing here: FILE:LINE, and what to write."""
+    return [
+        (value.where, f"{name} is not heeded: {INSTEAD.get(name, 'headway does not know it')}")
+        for name, value in values.items()
+        if name.startswith("ansible_") and name not in HONOURED
+    ]
+
+
+def _text(values: Mapping[str, Value], name: str) -> str | None:
+    if name not in values:
+        return None
+    value = values[name].value
+    if isinstance(value, str) and "{{" in value:
+        raise _misfit(values[name], name, "must not be a template: it is read before rendering")
+    if isinstance(value, str) or value is None:
+        return value or None
+    raise _misfit(values[name], name, f"wants text, got {value!r}")
+
+
+def _port(values: Mapping[str, Value]) -> int | None:
+    if "ansible_port" not in values:
+        return None
+    value: Any = values["ansible_port"].value
+    number = int(value) if isinstance(value, str) and value.isdigit() else value
+    if type(number) is not int or number not in _PORTS:
+        raise _misfit(values["ansible_port"], "ansible_port", f"wants a port, got {value!r}")
+    return number
+
+
+def _truth(values: Mapping[str, Value], name: str) -> bool:
+    if name not in values:
+        return False
+    value: Any = values[name].value
+    word = str(value).lower()
+    if word not in (*_YES, *_NO):
+        raise _misfit(values[name], name, f"wants true or false, got {value!r}")
+    return word in _YES
+
+
+def _secret(values: Mapping[str, Value], name: str) -> Secret | None:
+    if name not in values:
+        return None
+    value = values[name].value
+    if isinstance(value, Secret) or value is None:
+        return value
+    if isinstance(value, (str, int)):
+        return Secret.of(str(value), values[name].where)
+    raise _misfit(values[name], name, "wants text, or !secret")
+
+
+def _misfit(value: Value, name: str, problem: str) -> ConfigError:
+    return ConfigError(value.where, f"{name}: {problem}")

@@ -1,0 +1,91 @@
+"""The inventory of a fleet: its hosts file read once, hosts made when they are in hand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headway.control.fleet import Fleet
+from headway.control.inventory import ini_hosts, patterns, yaml_hosts
+from headway.control.inventory.connection import connection, unheeded
+from headway.control.inventory.instances import VARIABLE, instances
+from headway.control.inventory.model import Host
+from headway.control.inventory.precedence import Precedence
+from headway.control.inventory.tree import Tree
+from headway.control.inventory.vars_files import GROUP_VARS, HOST_VARS, VarsFiles
+
+
+@dataclass(frozen=True)
+class Unheeded:
+    """Something that Ansible or the author might think counts, and does not; lint names it."""
+
+    where: str
+    problem: str
+
+
+class Inventory:
+    """All hosts of a fleet. Variables and secrets of a host are read when it is selected."""
+
+    def __init__(self, tree: Tree, files: VarsFiles) -> None:
+        """Take what the hosts file declares, and the variable files beside it."""
+        self._tree = tree
+        self._files = files
+        self._precedence = Precedence(tree, files)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name every host, in the order of the groups."""
+        return tuple(self._tree.members("all"))
+
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Name every group and the hosts in it or below it."""
+        return {name: tuple(self._tree.members(name)) for name in self._tree.groups}
+
+    def select(self, wanted: Sequence[str]) -> tuple[Host, ...]:
+        """Make the hosts that Ansible's patterns select, in order.
+
+        A pattern that matches nothing is a UsageError that offers near names.
+        """
+        return tuple(self.host(name) for name in patterns.select(self._tree, wanted))
+
+    def host(self, name: str) -> Host:
+        """Make one host of the inventory: its variables merged, its roles added up."""
+        layers = self._precedence.layers(name)
+        merged = layers.merged()
+        reach = connection(name, merged)
+        return Host(
+            name=name,
+            address=reach.address,
+            groups=layers.groups,
+            vars=merged,
+            instances=instances(name, layers.every(VARIABLE)),
+            port=reach.port,
+            user=reach.user,
+            key_file=reach.key_file,
+            become=reach.become,
+            become_user=reach.become_user,
+            become_password=reach.become_password,
+        )
+
+    def unheeded(self) -> tuple[Unheeded, ...]:
+        """List what counts for nothing: ansible_ variables we do not know, files of no group."""
+        found = {
+            (where, problem): None
+            for name in self.names
+            for where, problem in unheeded(self._precedence.layers(name).merged())
+        }
+        for kind, names in ((GROUP_VARS, self._tree.groups), (HOST_VARS, self._tree.hosts)):
+            what = "group" if kind == GROUP_VARS else "host"
+            for entry in self._files.unused(kind, names):
+                found[(entry, f"speaks for no {what} of the inventory")] = None
+        return tuple(Unheeded(where, problem) for where, problem in found)
+
+
+def load(fleet: Fleet) -> Inventory:
+    """Read the hosts file of a fleet, YAML or INI; what does not fit is a ConfigError."""
+    path = fleet.hosts_file()
+    text = fleet.text(path)
+    if ini_hosts.is_ini(path.name, text):
+        tree = ini_hosts.read(text, fleet.shown(path))
+    else:
+        tree = yaml_hosts.read(fleet.document(path).spot)
+    return Inventory(tree, VarsFiles(fleet, path.parent))
