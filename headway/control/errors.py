@@ -4,6 +4,7 @@
     |-- UsageError        2   a verb's own words: unknown host, bad pattern, missing --host
     |   `-- ConfigError   2   a file of the fleet: file, line and path lead the message
     |-- UnreachableError  5   no SSH connection, no login, no sudo, no usable Python
+    |   `-- LostError     5   the connection went; who had begun something makes it Unknown
     |-- UnknownOutcomeError 6   the connection went after the host had begun
     `-- RefusedError      8   a host that would not begin: nothing was touched
 
@@ -43,6 +44,10 @@ class UnreachableError(HeadwayError):
     """No conversation with a host could be had; nothing was done there by us."""
 
     exit_code = Exit.UNREACHABLE
+
+
+class LostError(UnreachableError):
+    """A connection that was there is gone; whoever gave an order has to find out what became."""
 
 
 class UnknownOutcomeError(HeadwayError):

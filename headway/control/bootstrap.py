@@ -1,0 +1,111 @@
+"""What is said to a host before a runner is there: one command, and one small program.
+
+The command runs the runner if it is there; else it says what the host has, and waits for the
+runner on standard input. So there is one exec a host, and one sudo prompt, first time or not.
+
+It must survive every login shell (sh, csh, fish all take what stands between single quotes, but
+not a quote, backslash, exclamation mark or newline in it) and csh's word limit of 1024.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from headway.wire.talk import ABSENT_MARK, ROOT
+
+OLDEST = (3, 9)
+
+_SCRIPT = (
+    "R={root}/runner/{sha256}; test -f $R/__main__.py && exec {python} -I -S $R serve; "
+    'echo "{mark}uid=$(id -u) systemd=$(test -d /run/systemd/system && echo yes || echo no) '
+    'python=$({python} -I -S -c "import sys,json,hashlib,zipfile;'
+    'print(sys.version_info[0],sys.version_info[1],sep=chr(46))" 2>&1 | tail -n 1)"; '
+    'exec {python} -I -S -c "import sys;exec(sys.stdin.buffer.read(int(sys.argv[1])))" '
+    "{length} $R"
+)
+
+# Runs on the host: takes the zip from standard input, unpacks it beside its place, renames it
+# there, and becomes the runner. Every file is synced first: recovery at boot starts from here.
+_RECEIVER = b"""\
+import hashlib,io,os,shutil,sys,zipfile
+size,digest=sys.stdin.buffer.readline().split()
+data=sys.stdin.buffer.read(int(size))
+if hashlib.sha256(data).hexdigest()!=digest.decode():
+    sys.exit("the runner arrived damaged")
+os.umask(0o077)
+place=sys.argv[2]
+folder,name=os.path.split(place)
+os.makedirs(folder,exist_ok=True)
+new="%s/.%s-%d"%(folder,name[:12],os.getpid())
+def sync(path):
+    fd=os.open(path,os.O_RDONLY)
+    os.fsync(fd)
+    os.close(fd)
+try:
+    zipfile.ZipFile(io.BytesIO(data)).extractall(new)
+    for path,_,files in os.walk(new):
+        for file in files:
+            sync(path+"/"+file)
+        sync(path)
+    if os.path.isdir(place) and not os.path.exists(place+"/__main__.py"):
+        shutil.rmtree(place)
+    if not os.path.isdir(place):
+        os.rename(new,place)
+    sync(folder)
+except OSError as error:
+    sys.exit("the runner cannot be put to %s: %s"%(place,error.strerror))
+finally:
+    shutil.rmtree(new,ignore_errors=True)
+os.execv(sys.executable,[sys.executable,"-I","-S",place,"serve"])
+"""
+
+
+def serve_argv(sha256: str, python: str = "python3") -> list[str]:
+    """Build the one command that starts the runner of this hash, or waits for it."""
+    script = _SCRIPT.format(
+        root=ROOT, sha256=sha256, python=python, mark=ABSENT_MARK, length=len(_RECEIVER)
+    )
+    return ["/bin/sh", "-c", script]
+
+
+def delivery(data: bytes) -> bytes:
+    """Build what a host without the runner is sent: the receiver, then the zip it checks."""
+    digest = hashlib.sha256(data).hexdigest()
+    return _RECEIVER + f"{len(data)} {digest}\n".encode() + data
+
+
+@dataclass(frozen=True)
+class Bare:
+    """What a host without the runner said of itself; `python` is a version or an error."""
+
+    uid: int
+    systemd: bool
+    python: str
+
+
+def bare(words: str) -> Bare:
+    """Read what follows ABSENT_MARK; ValueError when it is something else."""
+    found = re.fullmatch(r"uid=(\d+) systemd=(yes|no) python=(.*)", words.strip())
+    if found is None:
+        raise ValueError(words)
+    return Bare(int(found[1]), found[2] == "yes", found[3].strip())
+
+
+def unfit(host: Bare, python: str = "python3") -> tuple[str, str] | None:
+    """Say why no runner can live on such a host, and what to do; None when one can."""
+    oldest = ".".join(map(str, OLDEST))
+    if host.uid != 0:
+        return f"the login has uid {host.uid}, and headway needs root", "set ansible_become: true"
+    if not host.systemd:
+        return "systemd is not running (no /run/systemd/system)", "headway needs systemd as PID 1"
+    version = re.fullmatch(r"(\d+)\.(\d+)", host.python)
+    if version is not None:
+        if (int(version[1]), int(version[2])) >= OLDEST:
+            return None
+        return (
+            f"{python} is Python {host.python}, and headway needs {oldest} or newer",
+            "install a newer one and set ansible_python_interpreter to its path",
+        )
+    if "No module named" in host.python:
+        return f"{python} is incomplete ({host.python})", "install python3, not python3-minimal"
+    return f"{python} does not run ({host.python})", "install python3, 3.9 or newer"
