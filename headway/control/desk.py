@@ -1,7 +1,5 @@
 """What a verb has before it: its fleet, the hosts that were named, and where its story goes."""
 
-# ruff: noqa: PLC0415 # imports are late: what a verb does not need, it does not wait for
-
 import os
 import pwd
 import socket

@@ -3,8 +3,6 @@
 from headway.control.verbs import namespace     # all a fleet's tasks.py needs
 """
 
-# ruff: noqa: PLC0415 # imports are late: `invoke --list` answers within 0.3 s
-
 from invoke.collection import Collection
 
 from headway.control.desk import Desk

@@ -85,7 +85,7 @@ def _task(body: Body, shared: Mapping[str, Any], *, named: bool) -> Task[Any]:
 
     def verb(_context: Context, **given: Any) -> None:  # noqa: ANN401 # Invoke's own values
         words = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
-        common = {name: words.pop(name) for name in shared}
+        common: dict[str, Any] = {name: words.pop(name) for name in shared}
         desk = Desk(verb=body.__name__, named=named, **common)
         ended(desk, lambda: body(desk, **words))
 
