@@ -45,8 +45,8 @@ class Secret:
 
     @classmethod
     def of(cls, text: str, where: str) -> "Secret":
-        """Wrap a text that is known already."""
-        return cls(_Cell(lambda _where: text), where)
+        """Wrap a text made of other secrets; one that stands alone goes through `Sources`."""
+        return cls(_Cell(lambda _where: text, lambda _secret: None), where)
 
     def reveal(self) -> str:
         """Give the text; a source that is missing is a ConfigError that says what to set."""
@@ -72,8 +72,9 @@ class Secret:
 class _Cell:
     """A source, asked at most once, whichever thread or place asks first."""
 
-    def __init__(self, ask: Callable[[str], str]) -> None:
+    def __init__(self, ask: Callable[[str], str], tell: Callable[[str], None]) -> None:
         self._ask = ask
+        self._tell = tell
         self._lock = threading.Lock()
         self._text: str | None = None
 
@@ -81,14 +82,19 @@ class _Cell:
         with self._lock:
             if self._text is None:
                 self._text = self._ask(where)
+                self._tell(self._text)
             return self._text
 
 
 class Sources:
-    """Makes Secrets of the tags of one fleet; the same source in two places is asked once."""
+    """Makes the Secrets of one fleet; the same source in two places is asked once.
+
+    `redactor` knows each of them from the moment it is revealed: before that it cannot leak.
+    """
 
     def __init__(self, root: Path) -> None:
         """Read files named by relative paths below `root`."""
+        self.redactor = Redactor()
         self._root = root
         self._cells: dict[str, _Cell] = {}
 
@@ -118,6 +124,10 @@ class Sources:
             raise ConfigError(where, "!vault holds no ansible-vault text", hint=hint)
         return self._of("vault " + text, lambda at: self.decrypt(text, at), where)
 
+    def known(self, text: str, where: str) -> Secret:
+        """Make a Secret of a text that is at hand: typed in, or written down plainly."""
+        return self._of("text " + text, lambda _where: text, where)
+
     def decrypt(self, text: str, where: str) -> str:
         """Decrypt ansible-vault text with the fleet's password."""
         from headway.control import vault  # cryptography loads in 30 ms
@@ -129,7 +139,7 @@ class Sources:
         from headway.control.yaml_nodes import parse
 
         document = parse(self.decrypt(text, shown), shown, self.tags)
-        return replace(document, value=_all_secret(document.value, shown))
+        return replace(document, value=self._all_known(document.value, shown))
 
     @cached_property
     def _vault_password(self) -> bytes:
@@ -138,7 +148,14 @@ class Sources:
         return vault.password(self._root, os.environ)
 
     def _of(self, key: str, ask: Callable[[str], str], where: str) -> Secret:
-        return Secret(self._cells.setdefault(key, _Cell(ask)), where)
+        return Secret(self._cells.setdefault(key, _Cell(ask, self.redactor.learn)), where)
+
+    def _all_known(self, value: Any, where: str) -> Any:  # noqa: ANN401 # any YAML value
+        if isinstance(value, dict):
+            return {key: self._all_known(item, where) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._all_known(item, where) for item in value]
+        return self.known(value, where) if isinstance(value, str) else value
 
     def _env(self, name: Any, where: str) -> Callable[[str], str]:  # noqa: ANN401
         if not isinstance(name, str) or not name:
@@ -188,14 +205,6 @@ class Sources:
             return text
 
         return ask
-
-
-def _all_secret(value: Any, where: str) -> Any:  # noqa: ANN401 # any YAML value
-    if isinstance(value, dict):
-        return {key: _all_secret(item, where) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_all_secret(item, where) for item in value]
-    return Secret.of(value, where) if isinstance(value, str) else value
 
 
 def refuse_in_git(path: Path, where: str) -> None:
@@ -251,27 +260,28 @@ def _without_newline(text: str) -> str:
 
 
 class Redactor:
-    """Replaces secrets by *** wherever they stand in a text, encoded as sinks encode them.
+    """Replaces secrets by *** wherever they stand in a text, encoded as sinks encode them."""
 
-    `warnings` names the values that are too short to be hidden.
-    """
-
-    def __init__(self, values: Iterable[str | Secret]) -> None:
-        """Learn the values, and how JSON, URLs and base64 (at any offset) write them."""
-        forms: set[str] = set()
-        warnings: list[str] = []
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        """Begin with these values; `learn` adds to them at any time, from any thread."""
+        self._forms: frozenset[str] = frozenset()
+        self._pattern: re.Pattern[str] | None = None
+        self.too_short = 0
         for value in values:
-            text = value.reveal() if isinstance(value, Secret) else value
-            if len(text) < SHORTEST:
-                place = f"{value.where}: " if isinstance(value, Secret) else ""
-                warnings.append(
-                    f"{place}a secret of under {SHORTEST} characters is not hidden in output"
-                )
-                continue
-            forms |= _forms(text)
-        self.warnings = tuple(warnings)
-        longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+            self.learn(value)
+
+    def learn(self, value: str) -> None:
+        """Hide this value from now on, and how JSON, URLs and base64 (at any offset) write it.
+
+        A value of under 4 characters is counted in `too_short` and not hidden: it stands in too
+        many words.
+        """
+        if len(value) < SHORTEST:
+            self.too_short += 1
+            return
+        self._forms |= _forms(value)
+        longest_first = sorted(self._forms, key=lambda form: (-len(form), form))
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)))
 
     def text(self, text: str) -> str:
         """Give the text without secrets."""

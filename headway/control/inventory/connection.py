@@ -1,12 +1,12 @@
 """How a host is reached: which of Ansible's connection variables count, and what they may hold."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headway.control.errors import ConfigError
 from headway.control.inventory.model import Value
-from headway.control.secrets import Secret
+from headway.control.secrets import Secret, Sources
 
 HONOURED = (
     "ansible_host",
@@ -16,6 +16,7 @@ HONOURED = (
     "ansible_become",
     "ansible_become_user",
     "ansible_become_password",
+    "ansible_python_interpreter",
 )
 """All else about a connection belongs into ~/.ssh/config (ProxyJump, ciphers, control sockets)."""
 
@@ -30,7 +31,6 @@ INSTEAD = {
     "ansible_password": "use a key: passwords are asked for sudo only",
     "ansible_ssh_pass": "use a key: passwords are asked for sudo only",
     "ansible_become_method": "sudo is the only way there is",
-    "ansible_python_interpreter": "python3 on the host's PATH is used",
     "ansible_group_priority": "it counts in the hosts file only, under a group's vars",
 }
 
@@ -51,17 +51,35 @@ class Connection:
     become_password: Secret | None
 
 
-def connection(name: str, values: Mapping[str, Value]) -> Connection:
+def connection(host: str, given: Mapping[str, Value], secrets: Sources) -> Connection:
     """Read the connection variables of a host; what does not fit is a ConfigError at its line."""
+    values = {name: given[name] for name in HONOURED if name in given}
+    if any("{{" in str(value.value) for value in values.values()):
+        values = _rendered(host, given, values)
     return Connection(
-        address=_text(values, "ansible_host") or name,
+        address=_text(values, "ansible_host") or host,
         port=_port(values),
         user=_text(values, "ansible_user"),
         key_file=_text(values, "ansible_ssh_private_key_file"),
         become=_truth(values, "ansible_become"),
         become_user=_text(values, "ansible_become_user") or "root",
-        become_password=_secret(values, "ansible_become_password"),
+        become_password=_secret(values, "ansible_become_password", secrets),
     )
+
+
+def _rendered(
+    host: str, given: Mapping[str, Value], values: Mapping[str, Value]
+) -> dict[str, Value]:
+    """Render the few that are written as templates, as `"{{ inventory_hostname }}.lan"` is."""
+    from headway.control.scope import Scope  # with jinja2: 40 ms that few inventories need
+    from headway.control.templates import Templates
+
+    def find(name: str) -> tuple[str, str]:
+        raise KeyError(name)
+
+    names = {"inventory_hostname": host, "inventory_hostname_short": host.partition(".")[0]}
+    scope = Scope(given, names, Templates(find))
+    return {name: replace(value, value=scope.get(name)) for name, value in values.items()}
 
 
 def unheeded(values: Mapping[str, Value]) -> list[tuple[str, str]]:
@@ -77,8 +95,6 @@ def _text(values: Mapping[str, Value], name: str) -> str | None:
     if name not in values:
         return None
     value = values[name].value
-    if isinstance(value, str) and "{{" in value:
-        raise _misfit(values[name], name, "must not be a template: it is read before rendering")
     if isinstance(value, str) or value is None:
         return value or None
     raise _misfit(values[name], name, f"wants text, got {value!r}")
@@ -104,14 +120,14 @@ def _truth(values: Mapping[str, Value], name: str) -> bool:
     return word in _YES
 
 
-def _secret(values: Mapping[str, Value], name: str) -> Secret | None:
+def _secret(values: Mapping[str, Value], name: str, secrets: Sources) -> Secret | None:
     if name not in values:
         return None
     value = values[name].value
     if isinstance(value, Secret) or value is None:
         return value
     if isinstance(value, (str, int)):
-        return Secret.of(str(value), values[name].where)
+        return secrets.known(str(value), values[name].where)
     raise _misfit(values[name], name, "wants text, or !secret")
 
 

@@ -11,6 +11,7 @@ from headway.control.inventory.model import Host
 from headway.control.inventory.precedence import Precedence
 from headway.control.inventory.tree import Tree
 from headway.control.inventory.vars_files import GROUP_VARS, HOST_VARS, VarsFiles
+from headway.control.secrets import Sources
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,10 @@ class Unheeded:
 class Inventory:
     """All hosts of a fleet. Variables and secrets of a host are read when it is selected."""
 
-    def __init__(self, tree: Tree, files: VarsFiles) -> None:
+    def __init__(self, tree: Tree, files: VarsFiles, secrets: Sources) -> None:
         """Take what the hosts file declares, and the variable files beside it."""
         self._tree = tree
+        self._secrets = secrets
         self._files = files
         self._precedence = Precedence(tree, files)
 
@@ -51,7 +53,7 @@ class Inventory:
         """Make one host of the inventory: its variables merged, its roles added up."""
         layers = self._precedence.layers(name)
         merged = layers.merged()
-        reach = connection(name, merged)
+        reach = connection(name, merged, self._secrets)
         return Host(
             name=name,
             address=reach.address,
@@ -88,4 +90,4 @@ def load(fleet: Fleet) -> Inventory:
         tree = ini_hosts.read(text, fleet.shown(path))
     else:
         tree = yaml_hosts.read(fleet.document(path).spot)
-    return Inventory(tree, VarsFiles(fleet, path.parent))
+    return Inventory(tree, VarsFiles(fleet, path.parent), fleet.secrets)
