@@ -10,6 +10,7 @@ c: 8192                             -c 8192
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 Row = tuple[str, ...]
@@ -56,7 +57,7 @@ def _words(name: str, value: Any) -> Row:  # noqa: ANN401 # YAML holds any value
     if value is True:
         return ()
     if isinstance(value, Mapping):
-        return (json.dumps(value, separators=(",", ":"), ensure_ascii=False),)
+        return (_json(value),)
     if isinstance(value, (list, tuple)):
         if not value:
             raise OptionError(
@@ -68,7 +69,11 @@ def _words(name: str, value: Any) -> Row:  # noqa: ANN401 # YAML holds any value
 
 def _word(name: str, value: Any) -> str:  # noqa: ANN401 # the same
     if isinstance(value, Mapping):
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return _json(value)
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
         raise OptionError(name, f"{value!r} in a list is no option's value: text or a number")
     return str(value)
+
+
+def _json(value: Any) -> str:  # noqa: ANN401 # the same
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=float)
