@@ -63,7 +63,7 @@ def shared_content() -> str:
 
 def build_shared(upper: Path) -> None:
     """Make the layer that is the same for every Debian: the copy model and the stand-in."""
-    from tests.lab import copy_model  # noqa: PLC0415 - numpy is needed only when it is built
+    from tests.lab import copy_model
 
     for folder in ("opt/models", "opt/standin"):
         (upper / folder).mkdir(parents=True)

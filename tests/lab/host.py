@@ -6,6 +6,7 @@ import shlex
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import time
 import uuid
@@ -24,12 +25,18 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,11}")  # vb-NAME has to fit a link's 15 le
 
 @dataclass(frozen=True)
 class HostSpec:
-    """What a host should be: `login` is `root`, or `ops`, who has sudo with a password only."""
+    """What a host should be.
+
+    `login` is `root`, or `ops`, who has sudo with a password only. `without` names files of the
+    recipe that this host lacks, such as /usr/bin/python3. `nspawn` are more options for
+    systemd-nspawn: capabilities, binds.
+    """
 
     name: str
     recipe: str = "bookworm"
     login: str = "root"
-    nspawn: tuple[str, ...] = ()  # more options for systemd-nspawn: capabilities, binds
+    without: tuple[str, ...] = ()
+    nspawn: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -43,7 +50,7 @@ class Host:
     spec: HostSpec
     address: str
     folder: Path
-    layers: list[Path]
+    layers: list[str]
     ssh_config: Path
     record: Record = field(repr=False)
 
@@ -79,7 +86,11 @@ class Host:
         for made in (upper, self.folder / "work", self.root):
             made.mkdir(parents=True)
         self._furnish(upper)
-        lower = ":".join(str(layer) for layer in self.layers)
+        for lacking in self.spec.without:
+            whiteout = upper / lacking.lstrip("/")
+            whiteout.parent.mkdir(parents=True, exist_ok=True)
+            os.mknod(whiteout, stat.S_IFCHR)  # overlayfs: what lies below does not exist
+        lower = ":".join(self.layers)
         options = f"lowerdir={lower},upperdir={upper},workdir={self.folder / 'work'}"
         self.record.note("mount", str(self.root))
         run(["mount", "-t", "overlay", MOUNT_SOURCE, "-o", options, str(self.root)])

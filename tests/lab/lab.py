@@ -28,6 +28,7 @@ from tests.lab.record import (
     MOUNT_SOURCE,
     Record,
     hardware_address,
+    mounts_below,
     unified_hierarchy,
 )
 
@@ -66,19 +67,20 @@ class Lab:
         """Take the lab, after whoever holds it, and clean what a crash left of the one before."""
         _refuse_unfit()
         self._take(wait_s)
-        if self._kept.exists():
+        try:
+            self._refuse_kept()
+            self.clear()
+            self.prepare()
+        except BaseException:
             self._release()
-            raise LabError("a lab is up to be used by hand: end it with invoke dev.lab.down")
-        self._clean()
-        self._network()
+            raise
 
     def close(self) -> None:
         """Take everything down and leave the machine as it was found."""
-        for host in self.hosts.values():
-            host.power_cut()
-        self.hosts.clear()
-        self._clean()
-        self._release()
+        try:
+            self.clear()
+        finally:
+            self._release()
 
     def keep(self) -> None:
         """Leave the hosts running when this process ends, until `down` is called by another."""
@@ -98,9 +100,8 @@ class Lab:
         lab = cls(state)
         for file in sorted(state.glob("hosts/*/host.json")):
             fields = json.loads(file.read_text())
-            spec = HostSpec(**{**fields["spec"], "nspawn": tuple(fields["spec"]["nspawn"])})
-            under = [Path(layer) for layer in fields["layers"]]
-            lab.hosts[spec.name] = lab._host(spec, fields["address"], under)
+            spec = HostSpec(**fields["spec"])
+            lab.hosts[spec.name] = lab._host(spec, fields["address"], fields["layers"])
         return lab
 
     # -- hosts
@@ -155,20 +156,16 @@ class Lab:
         return host
 
     def _new(self, spec: HostSpec) -> Host:
-        under = layers(spec.recipe)
+        under = [str(layer) for layer in layers(spec.recipe)]
         host = self._host(spec, self._free_address(), under)
         host.folder.mkdir()
-        fields = {
-            "spec": asdict(spec),
-            "address": host.address,
-            "layers": [str(layer) for layer in under],
-        }
+        fields = {"spec": asdict(spec), "address": host.address, "layers": under}
         (host.folder / "host.json").write_text(json.dumps(fields))
         host.make_key()
         self.hosts[spec.name] = host
         return host
 
-    def _host(self, spec: HostSpec, address: str, under: list[Path]) -> Host:
+    def _host(self, spec: HostSpec, address: str, under: list[str]) -> Host:
         folder = self.state / "hosts" / spec.name
         return Host(spec, address, folder, under, self.ssh_config, self._record)
 
@@ -193,9 +190,22 @@ class Lab:
 
     # -- the machine around them
 
-    def _network(self) -> None:
+    def clear(self) -> None:
+        """Take down the hosts, and whatever the record says of this lab or one before."""
+        for host in self.hosts.values():
+            host.power_cut()
+        self.hosts.clear()
+        self._record.undo()
+        foreign = mounts_below(self.state)
+        if foreign:
+            raise LabError(f"{foreign[0]}: mounted there, not by the lab; unmount it first")
+        for left in self.state.iterdir():
+            if left.name != "lock":
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+    def prepare(self) -> None:
+        """Make what hosts need of this machine: bridge, memory for their disks, package index."""
         if hardware_address(BRIDGE) is not None:
-            self._release()
             raise LabError(f"{BRIDGE} is there and is not the lab's: remove it first")
         if int(INOTIFY.read_text()) < INOTIFY_WANTED:
             self._record.note("sysctl", str(INOTIFY), INOTIFY.read_text())
@@ -235,13 +245,11 @@ class Lab:
         with (self.state / "index.log").open("w") as log:
             detached(index, cgroup, log, cwd=REPO)
 
-    def _clean(self) -> None:
-        self._record.undo()
-        for left in self.state.iterdir():
-            if left.name != "lock":
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
-
     # -- one lab a machine
+
+    def _refuse_kept(self) -> None:
+        if self._kept.exists():
+            raise LabError("a lab is up to be used by hand: end it with invoke dev.lab.down")
 
     def _take(self, wait_s: float) -> None:
         self.state.mkdir(mode=0o755, parents=True, exist_ok=True)

@@ -16,13 +16,15 @@ from pathlib import Path
 
 from tests.lab import engine
 from tests.lab.command import LabError, run
-from tests.lab.sources import apt_line
+from tests.lab.sources import apt_line, codename
 
 CACHE = Path("/var/cache/headway-lab")
 OPS_PASSWORD = "lab-ops"  # noqa: S105 - a lab host's own user; tests type it when sudo asks
 
-MINIMAL = ("systemd", "systemd-sysv", "dbus", "openssh-server", "iproute2", "procps")
-ORDINARY = (*MINIMAL, "ca-certificates", "curl", "libgomp1", "python3", "python3-venv", "sudo")
+PACKAGES = (
+    *("systemd", "systemd-sysv", "dbus", "openssh-server", "iproute2", "procps", "sudo"),
+    *("ca-certificates", "curl", "libgomp1", "python3", "python3-venv"),
+)
 
 
 @dataclass(frozen=True)
@@ -30,16 +32,15 @@ class Recipe:
     """One Debian: its suite and packages, and whether the real engine runs there."""
 
     suite: str
-    packages: tuple[str, ...] = ORDINARY
+    packages: tuple[str, ...] = PACKAGES
     engine: bool = True
 
 
-# llama-server's wheel needs glibc 2.35: bullseye has 2.31. A bare host has not even a Python.
+# llama-server's wheel needs glibc 2.35: bullseye has 2.31.
 RECIPES = {
     "bookworm": Recipe("bookworm"),
     "trixie": Recipe("trixie"),
     "bullseye": Recipe("bullseye", engine=False),
-    "bare": Recipe("bookworm", MINIMAL, engine=False),
 }
 
 # The address comes from outside (nspawn's --setenv), so that every host boots the same image.
@@ -131,7 +132,7 @@ def _debian(recipe: Recipe, root: Path) -> None:
         [
             *("mmdebstrap", "--quiet", "--variant=minbase", *LEAN),
             *(f"--include={','.join(recipe.packages)}", recipe.suite, str(root)),
-            apt_line(recipe.suite),
+            apt_line(recipe.suite, codename()),
         ]
     )
     for path, text in FILES.items():
@@ -146,6 +147,5 @@ def _debian(recipe: Recipe, root: Path) -> None:
     (root / "var/log/journal").mkdir(exist_ok=True)  # journals outlive a power cut
     for key in root.glob("etc/ssh/ssh_host_*"):
         key.unlink()  # each host brings its own
-    if "sudo" in recipe.packages:
-        run(["chroot", str(root), "useradd", "-m", "-s", "/bin/bash", "-G", "sudo", "ops"])
-        run(["chroot", str(root), "chpasswd"], stdin=f"ops:{OPS_PASSWORD}\n")
+    run(["chroot", str(root), "useradd", "-m", "-s", "/bin/bash", "-G", "sudo", "ops"])
+    run(["chroot", str(root), "chpasswd"], stdin=f"ops:{OPS_PASSWORD}\n")

@@ -69,6 +69,13 @@ def mount_source(place: Path) -> str | None:
     return found
 
 
+def mounts_below(folder: Path) -> list[Path]:
+    """Return every place below a folder where something is mounted."""
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    places = (Path(line.split()[4]) for line in lines)
+    return [place for place in places if folder in place.parents]
+
+
 def _undo_mount(made: Made) -> None:
     place = Path(made.name)
     while (source := mount_source(place)) is not None:

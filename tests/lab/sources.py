@@ -11,9 +11,8 @@ KEYRINGS = (
 )
 
 
-def apt_line(suite: str, etc_apt: Path = Path("/etc/apt")) -> str:
-    """Return the one-line apt source that gives `suite` from the mirror this machine uses."""
-    here = codename()
+def apt_line(suite: str, here: str, etc_apt: Path = Path("/etc/apt")) -> str:
+    """Return the apt source that gives `suite` from the mirror that gives this machine `here`."""
     for uri, suites, signed_by in [*_deb822(etc_apt), *_one_line(etc_apt)]:
         if here in suites:
             keyring = signed_by or next((str(ring) for ring in KEYRINGS if ring.exists()), "")

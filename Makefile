@@ -1,0 +1,23 @@
+# Everything from a bare Debian with git, make and python3. The second time it takes seconds.
+
+VENV := .venv
+LOCK := requirements-dev.lock
+READY := $(VENV)/installed-$(shell sha256sum $(LOCK) | cut -c1-12)
+
+.PHONY: demo test test-all clean-lab
+
+demo: $(READY)   ## watch a real engine go out to three real hosts
+	@$(VENV)/bin/invoke dev.demo
+
+test: $(READY)   ## check the code, run unit and lab tests
+	@$(VENV)/bin/invoke dev.test
+
+test-all: $(READY)   ## and the long ones
+	@$(VENV)/bin/invoke dev.test --long
+
+clean-lab: $(READY)   ## take the lab down, forget its root file systems
+	@$(VENV)/bin/invoke dev.lab.clean
+
+$(READY): $(LOCK)
+	@sh dev/venv.sh $(VENV) $(LOCK)
+	@touch $@
