@@ -1,0 +1,193 @@
+"""One gate, asked until it answers or its time is over, and weighed by what became of its subject.
+
+Between two questions the subject is looked at: a unit that died ends the gate at once, whatever
+the check still waits for.
+"""
+
+import importlib
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Callable, Optional, Tuple
+
+from headway.runner import subject
+from headway.runner.clock import Clock
+from headway.runner.machine import Machine
+from headway.runner.systemd import SystemdError
+from headway.runner.tools import Differences, tools_of
+from headway.wire.event import Body, Waiting
+from headway.wire.gate import Answered, Gate, Judgement, Report, Subject
+from headway.wire.loader import WireError, load
+from headway.wire.release import Part
+from headway.wire.tools import Tools
+from headway.wire.verdict import Fate, Verdict, judged
+
+FIRST_LOAD_S = 30 * 60  # nothing was ever loaded here: weights may come over a network
+LEAST_LOAD_S = 60
+_SAY_AGAIN_MS = 15_000
+_ASK_AGAIN_S = (0.1, 0.1, 0.2, 0.3, 0.5)  # then every second
+_NEXT_TRY_S = 2
+
+
+class CheckError(Exception):
+    """A gate's kind has no check that can be used here: one sentence."""
+
+
+def load_check(name: str) -> ModuleType:
+    """Import the check that a gate's kind names; it lies in headway_checks beside headway."""
+    try:
+        check = importlib.import_module("headway_checks." + name)
+    except ImportError as error:
+        raise CheckError(f"check {name!r} cannot be loaded: {error}") from None
+    if not hasattr(check, "Params") or not hasattr(check, "judge"):
+        raise CheckError(f"check {name!r} has no Params or no judge: {check.__file__}")
+    return check
+
+
+def asked_before(check: ModuleType) -> bool:
+    """Say whether a check is asked before anything is stopped."""
+    return getattr(check, "WHEN", "") == "before"
+
+
+def start_deadline_s(gate: Gate, load_ms: int) -> int:
+    """Give a start's deadline: the gate's own, else 3 times the last load here, else 30 minutes."""
+    if gate.deadline_s:
+        return gate.deadline_s
+    return max(LEAST_LOAD_S, 3 * load_ms // 1000) if load_ms else FIRST_LOAD_S
+
+
+def deadline_s_of(gate: Gate, check: ModuleType, load_ms: int) -> int:
+    """Give a gate's deadline: its own, else its kind's; a kind without one waits for a start."""
+    own: int = gate.deadline_s or getattr(check, "DEADLINE_S", 0)
+    return own or start_deadline_s(gate, load_ms)
+
+
+def judge_gate(  # noqa: PLR0913, PLR0917 # each is a seam of its own
+    gate: Gate,
+    check: ModuleType,
+    machine: Machine,
+    part: Part,
+    tell: Callable[[Body], None],
+    clock: Clock,
+    *,
+    load_ms: int = 0,
+    differences: Differences = lambda _part: (),
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Report:
+    """Ask one gate, further tries after a FAIL included, all within its one deadline."""
+    began = clock.boot_ms()
+    until = began + 1000 * deadline_s_of(gate, check, load_ms)
+    asking = _Asking(
+        gate, check, machine, part, tell, clock, began, until, differences, should_stop
+    )
+    for left in range(gate.retries, -1, -1):
+        report = asking.once()
+        over = clock.boot_ms() >= until or report.fate is not Fate.SAME
+        if report.verdict is not Verdict.FAIL or over or not left:
+            break
+        clock.sleep(_NEXT_TRY_S)
+    return report
+
+
+@dataclass
+class _Asking:
+    """One gate being asked; times are milliseconds since boot."""
+
+    gate: Gate
+    check: ModuleType
+    machine: Machine
+    part: Part
+    tell: Callable[[Body], None]
+    clock: Clock
+    began: int
+    until: int
+    differences: Differences
+    should_stop: Callable[[], bool]
+    said: Tuple[str, int] = ("", 0)
+
+    def once(self) -> Report:
+        """Ask until there is an answer, and report it with the subject before and after."""
+        run = self.machine.run
+        unit = self.part.subject.unit if self.part.subject else ""
+        try:
+            before = subject.current(run, unit) if unit else None
+            weighed = bool(unit) and not asked_before(self.check)
+            if weighed and before is None:
+                fate, how = subject.absent(unit, run)
+                return self._report(_unjudged(f"{unit} is not running"), fate, how, None, None)
+            answer = self._answer(before, weighed=weighed)
+            if before is None or not weighed:
+                return self._report(answer, Fate.SAME, "", before, before)
+            fate, after, how = subject.fate(before, run)
+            return self._report(answer, fate, how, before, after)
+        except SystemdError as error:
+            return self._report(_unjudged(str(error)), Fate.SAME, "", None, None)
+
+    def _answer(self, before: Optional[Subject], *, weighed: bool) -> Judgement:
+        tools = tools_of(self.machine, self.part, self.differences, self._left_s)
+        try:
+            params = load(self.check.Params, self.gate.params, (self.gate.name,))
+        except WireError as error:
+            return _unjudged(str(error))
+        pauses = iter(_ASK_AGAIN_S)
+        while True:
+            answered = self._ask(params, before, tools)
+            if isinstance(answered, Judgement):
+                return answered
+            if self.should_stop():
+                return _unjudged(f"aborted while waiting: {answered.reason}")
+            if self.clock.boot_ms() >= self.until:
+                allowed = (self.until - self.began) // 1000
+                return Judgement(answered.then, (f"after {allowed} s: {answered.reason}",))
+            self._say(answered.reason)
+            self.clock.sleep(min(next(pauses, 1), max(0, self._left_ms() / 1000)))
+            if weighed and before and subject.fate(before, self.machine.run)[0] is not Fate.SAME:
+                return _unjudged(f"while waiting: {answered.reason}")
+
+    def _ask(self, params: object, before: Optional[Subject], tools: Tools) -> Answered:
+        """Put the question once; a check that breaks has judged nothing."""
+        try:
+            answered: Answered = self.check.judge(params, before, tools)
+        except Exception as error:  # noqa: BLE001 # an operator's check may raise anything
+            return _unjudged(f"check {self.gate.kind} broke: {type(error).__name__}: {error}")
+        return answered
+
+    def _say(self, reason: str) -> None:
+        """Tell why nothing moves: when the reason changes, and every 15 s."""
+        now = self.clock.boot_ms()
+        said, at = self.said
+        if reason != said or now - at >= _SAY_AGAIN_MS:
+            self.said = (reason, now)
+            self.tell(Waiting(self.part.name, self.gate.name, reason, now - self.began))
+
+    def _left_ms(self) -> int:
+        return self.until - self.clock.boot_ms()
+
+    def _left_s(self) -> int:
+        """Give what is left of the deadline, at least a second, for one request or command."""
+        return max(1, -(-self._left_ms() // 1000))
+
+    def _report(
+        self,
+        answer: Judgement,
+        fate: Fate,
+        how: str,
+        before: Optional[Subject],
+        after: Optional[Subject],
+    ) -> Report:
+        fallen = () if fate is Fate.SAME else (f"{fate.value}: {how}",)
+        return Report(
+            gate=self.gate.name,
+            kind=self.gate.kind,
+            part=self.part.name,
+            verdict=judged(answer.verdict, fate),
+            fate=fate,
+            before=before,
+            after=after,
+            evidence=(*fallen, *answer.evidence),
+            measurements=answer.measurements,
+            took_ms=self.clock.boot_ms() - self.began,
+        )
+
+
+def _unjudged(sentence: str) -> Judgement:
+    return Judgement(Verdict.INVALID, (sentence,))
