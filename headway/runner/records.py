@@ -15,6 +15,7 @@ import os
 from dataclasses import dataclass
 from typing import List, Optional, Tuple, Type, TypeVar
 
+from headway.runner.blobs import Blobs
 from headway.runner.disk import Disk
 from headway.wire.event import Answer, Event
 from headway.wire.gate import Criteria, Report
@@ -71,6 +72,15 @@ class Records:
         if found.id != name or release_id(found.parts) != name:
             raise RecordError(f"{path} was changed by hand: it no longer hashes to its name")
         return found
+
+    def whole_release(self, name: str, blobs: Blobs) -> Release:
+        """Read a release whose every blob is here as its name says, or raise RecordError."""
+        release = self.release(name)
+        for blob in release.blobs():
+            if blobs.read_if_whole(blob.sha256) is None:
+                what = f"blob {blob.sha256[:12]} of release {name}"
+                raise RecordError(f"{what} is missing or was changed on this host")
+        return release
 
     def keep_release(self, release: Release) -> None:
         """Keep a release under its name; EMPTY needs no file."""
@@ -151,16 +161,25 @@ class Records:
 
     def events(self, transition: str, since: int = 0) -> List[Event]:
         """Read events after `since`, as far as they are whole lines."""
-        data = self.disk.read(self.folder(transition) + "/events.ndjson") or b""
+        return [event for event in self.tail(transition, 0)[0] if event.seq > since]
+
+    def tail(self, transition: str, offset: int) -> Tuple[List[Event], int]:
+        """Read the events from a byte offset on, and say where to go on reading."""
+        path = self.disk.real(self.folder(transition) + "/events.ndjson")
+        try:
+            with open(path, "rb") as file:
+                file.seek(offset)
+                data = file.read()
+        except FileNotFoundError:
+            return [], offset
+        whole = data[: data.rfind(b"\n") + 1]
         found = []
-        for row in data.split(b"\n")[:-1]:
+        for row in whole.splitlines():
             try:
-                event = loads(Event, row)
+                found.append(loads(Event, row))
             except WireError:
                 continue
-            if event.seq > since:
-                found.append(event)
-        return found
+        return found, offset + len(whole)
 
     def append_event(self, event: Event) -> None:
         """Add an event; best effort: a full disk must not stop a transition."""

@@ -297,7 +297,7 @@ class Running:
         evidence.snapshot(self.work.machine, self.transition.id, self.target)
         return self.go_back()
 
-    def go_back(self) -> Rested:
+    def go_back(self, code: Exit = Exit.WENT_BACK) -> Rested:
         """Backwards over what was tried: stop, write, start, healthy; then guards off.
 
         Done again after a crash or a cut it does no harm: a part that is whole, running and
@@ -319,7 +319,7 @@ class Running:
             return self.rest(Trial(Trigger.CANNOT_RETURN, Verdict.FAIL, stuck))
         self._enter(Trigger.RETURNED, replace(self._state(), transition=None))
         retention.sweep(self.work.machine, self.work.records)
-        return self._rest(Exit.WENT_BACK, "went back", None, f"back on {self.start.id}: {why}")
+        return self._rest(code, "went back", None, f"back on {self.start.id}: {why}")
 
     def _take_back(self, change: Change) -> None:
         """Bring one part back, or raise StepError with what keeps it from being healthy."""
@@ -383,13 +383,10 @@ class Running:
         return self.trying()
 
     def back(self, by: str) -> Rested:
-        """A person sends it back."""
+        """A person sends it back: done as ordered, that is exit code 0."""
         state = self._state()
         self._enter(Trigger.BACK, why=f"{state.why}; sent back by {by}")
-        rested = self.go_back()
-        if rested.outcome != "went back":
-            return rested
-        return self._rest(Exit.ACCEPTED, "went back", None, rested.sentence)
+        return self.go_back(Exit.ACCEPTED)
 
     # --- inside --------------------------------------------------------------------------------
 

@@ -1,0 +1,136 @@
+"""`headway-host`: what works on the host alone, from its own record, with no controller.
+
+headway-host status                what is accepted here, and what is in hand
+headway-host history               what the transitions came to
+headway-host rollback [RELEASE]    to the newest accepted release that is not running
+headway-host resume|accept|abort   what becomes of the transition in hand
+"""
+
+import os
+import sys
+import time
+from typing import Callable, Dict, List, Optional
+
+from headway.runner.channel import Channel
+from headway.runner.clock import Clock
+from headway.runner.disk import Disk
+from headway.runner.machine import machine_of
+from headway.runner.orders import obey
+from headway.runner.orders.session import Session
+from headway.runner.process import Processes
+from headway.runner.records import RecordError, Records
+from headway.wire.event import Event, Moved, Reported, Rested, StepDone, Waiting
+from headway.wire.phase import Exit, Phase
+from headway.wire.record import Orders
+from headway.wire.talk import (
+    Done,
+    FromController,
+    FromHost,
+    Look,
+    Looked,
+    Request,
+    Rollback,
+    Said,
+    Trouble,
+)
+
+
+class Terminal(Channel):
+    """A channel whose other end is a person: it prints sentences and hears nothing."""
+
+    def say(self, value: FromHost) -> None:
+        """Print what was said, in words."""
+        for row in _words(value):
+            sys.stdout.write(row + "\n")
+        sys.stdout.flush()
+
+    def hear(self, wait_s: Optional[float] = None) -> Optional[FromController]:
+        """Wait, for a person has nothing more to say."""
+        time.sleep(wait_s or 0)
+        return None
+
+
+def main(words: List[str]) -> int:
+    """Carry out one verb; what goes wrong is one line on stderr."""
+    verb, *rest = words or ["status"]
+    if verb not in _VERBS or (rest and verb != "rollback"):
+        sys.stderr.write((__doc__ or "").split("\n", 2)[2])
+        return Exit.USAGE
+    machine = machine_of(Disk(), Processes())
+    session = Session(Terminal(), machine, Records(machine.disk), Clock())
+    try:
+        last = obey(session, _VERBS[verb](rest))
+    except (RecordError, PermissionError) as error:
+        last = Trouble(Exit.REFUSED, str(error))
+    if isinstance(last, Trouble):
+        sys.stderr.write(f"headway-host: {last.sentence}\n")
+        return last.exit_code
+    if isinstance(last, Done):
+        if last.sentence:
+            sys.stdout.write(last.sentence + "\n")
+        return last.exit_code
+    return Exit.UNKNOWN
+
+
+def _by() -> str:
+    return f"{os.environ.get('SUDO_USER') or 'root'} on the host"
+
+
+_VERBS: Dict[str, Callable[[List[str]], FromController]] = {
+    "status": lambda _: Look(),
+    "history": lambda _: Look(history=True),
+    "rollback": lambda words: Rollback(Orders(_by()), to="".join(words[:1])),
+    "resume": lambda _: Request("resume", _by()),
+    "accept": lambda _: Request("accept", _by()),
+    "abort": lambda _: Request("abort", _by()),
+}
+
+
+def _words(value: FromHost) -> List[str]:
+    if isinstance(value, Looked):
+        return _looked(value)
+    if isinstance(value, Said):
+        return _event(value.event)
+    return []
+
+
+def _looked(looked: Looked) -> List[str]:
+    state = looked.state
+    head = state.accepted[0] if state.accepted else None
+    rows = [f"release   {state.running()}"]
+    if head is not None:
+        rows[0] += f", accepted {_when(head.at_ms)} by {head.by}"
+    if state.phase is not Phase.IDLE:
+        rows.append(f"phase     {state.phase.value}, transition {state.transition}: {state.why}")
+    if state.parked is not None:
+        rows.append(f"parked    by {state.parked.by}: {state.parked.reason}")
+    rows.extend(f"part      {name}: {sentence}" for name, sentence in looked.alive.items())
+    rows.extend(f"drift     {entry.part}: {entry.sentence}" for entry in looked.drift)
+    rows.extend(
+        f"kept      {old.release}{' (withdrawn)' if old.withdrawn else ''}, {_when(old.at_ms)}"
+        for old in state.accepted[1:]
+    )
+    for event in looked.history:
+        rows.extend(f"{event.transition}  {row}" for row in _event(event))
+    return rows
+
+
+def _event(event: Event) -> List[str]:
+    body = event.body
+    if isinstance(body, Rested):
+        return [f"{body.outcome}: {body.sentence}"]
+    if isinstance(body, Moved):
+        return [f"{body.frm.value} -> {body.to.value}{': ' + body.why if body.why else ''}"]
+    if isinstance(body, StepDone):
+        return [f"{body.part or 'host'}  {body.step}  {body.took_ms / 1000:.1f} s  {body.detail}"]
+    if isinstance(body, Waiting):
+        return [f"{body.part}  {body.gate}  waits: {body.reason}"]
+    if isinstance(body, Reported):
+        report = body.report
+        first = report.evidence[0] if report.evidence else ""
+        return [f"{report.part}  {report.gate}  {report.verdict.value}  {first}"]
+    return []
+
+
+def _when(at_ms: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at_ms / 1000))

@@ -1,0 +1,96 @@
+"""Judges gates for a transition, for a check, and for the quick look at an unchanged host."""
+
+from dataclasses import dataclass
+from typing import Callable, Tuple
+
+from headway.runner import judge, observe
+from headway.runner.clock import Clock
+from headway.runner.desk import Desk
+from headway.runner.machine import Machine
+from headway.runner.subject import current
+from headway.runner.teller import Teller
+from headway.runner.tools import Differences, tools_of
+from headway.runner.transition import Judge
+from headway.runner.watch import Watch
+from headway.wire.event import Body
+from headway.wire.gate import Gate, Judgement, Report
+from headway.wire.loader import load
+from headway.wire.release import Part
+from headway.wire.verdict import Fate, Verdict
+
+QUICK_S = 10
+
+
+def judge_for(machine: Machine, clock: Clock, watch: Watch) -> Callable[[Teller, Desk], Judge]:
+    """Make the judge of a transition: it tells why it waits, and stops when called off."""
+
+    def made(tell: Teller, desk: Desk) -> Judge:
+        return _Judge(machine, clock, watch, tell, lambda: bool(desk.wish()))
+
+    return made
+
+
+def judge_now(machine: Machine, clock: Clock, gate: Gate, part: Part) -> Report:
+    """Judge what runs now, telling nobody why it waits."""
+    return _Judge(machine, clock, Watch(), lambda _body: None, lambda: False)(gate, part, 0)
+
+
+def once(machine: Machine, gate: Gate, part: Part) -> Tuple[Verdict, str]:
+    """Ask a gate one time: what does not answer at once does not pass."""
+    check = judge.load_check(gate.kind)
+    subject = current(machine.run, part.subject.unit) if part.subject else None
+    tools = tools_of(machine, part, _inside(machine), lambda: QUICK_S)
+    answer = check.judge(load(check.Params, gate.params), subject, tools)
+    if isinstance(answer, Judgement):
+        return answer.verdict, answer.evidence[0] if answer.evidence else ""
+    return answer.then, answer.reason
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Asks gates of one machine."""
+
+    machine: Machine
+    clock: Clock
+    watch: Watch
+    tell: Callable[[Body], None]
+    should_stop: Callable[[], bool]
+
+    def __call__(self, gate: Gate, part: Part, load_ms: int) -> Report:
+        """Judge one gate; a kind without a check has judged nothing."""
+        try:
+            check = judge.load_check(gate.kind)
+        except judge.CheckError as error:
+            why = (str(error),)
+            return Report(
+                gate.name, gate.kind, part.name, Verdict.INVALID, Fate.SAME, None, None, why
+            )
+        self.watch.expect(judge.deadline_s_of(gate, check, load_ms))
+        return judge.judge_gate(
+            gate,
+            check,
+            self.machine,
+            part,
+            self.tell,
+            self.clock,
+            load_ms=load_ms,
+            differences=_inside(self.machine),
+            should_stop=self.should_stop,
+        )
+
+
+def _inside(machine: Machine) -> Differences:
+    """Look at a part as a transition does: whether units start at boot is set last."""
+
+    def differences(part: Part) -> Tuple[str, ...]:
+        return observe.part_differences(part, machine)
+
+    return differences
+
+
+def asked_before(kind: str) -> bool:
+    """Say whether a kind of gate is asked before anything is stopped."""
+    try:
+        return judge.asked_before(judge.load_check(kind))
+    except judge.CheckError:
+        return False

@@ -1,0 +1,41 @@
+"""Record what runs here without headway as this host's accepted release."""
+
+from headway.runner import install, observe
+from headway.runner.lock import HostLock, LockedError
+from headway.runner.orders import begin
+from headway.runner.orders.session import Session
+from headway.runner.records import RecordError
+from headway.runner.systemd import SystemdError
+from headway.wire.phase import Exit
+from headway.wire.release import Origin, release_of
+from headway.wire.talk import Adopt, Done, FromHost, Looked
+
+
+def obey(session: Session, order: Adopt) -> FromHost:
+    """Observe these units and accept them as they are, beside what is accepted already."""
+    try:
+        install.install(session.machine, session.records)
+        with HostLock(session.machine.disk, session.clock, order.orders.wait_s):
+            return _adopt(session, order)
+    except LockedError as error:
+        return session.rest(Exit.LOCKED, "locked", str(error))
+    except (OSError, RecordError, SystemdError) as error:
+        return session.rest(Exit.REFUSED, "refused", str(error))
+
+
+def _adopt(session: Session, order: Adopt) -> FromHost:
+    state = session.records.state()
+    occupied = session.occupied(state)
+    if occupied is not None:
+        return occupied
+    found = observe.observe(session.machine, order.units)
+    if not found.parts:
+        return Done(Exit.REFUSED, f"no such unit here: {', '.join(order.units)}")
+    running = session.records.release(state.running())
+    names = {part.name for part in found.parts}
+    parts = tuple(part for part in running.parts if part.name not in names) + found.parts
+    unheld = running.unheld + found.unheld
+    release = release_of(parts, Origin.ADOPTED, running.secret_names, unheld)
+    begin.adopt(session, state, release, order.orders.by)
+    session.channel.say(Looked(session.records.state(), release, unheld=release.unheld))
+    return Done(Exit.ACCEPTED, f"adopted as {release.id}")

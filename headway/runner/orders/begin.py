@@ -1,0 +1,127 @@
+"""Stages a release and starts its transition: the one way from an order to a transition."""
+
+import os
+import time
+from dataclasses import replace
+from typing import Optional, Tuple
+
+from headway.runner import follow as following
+from headway.runner import install, launch, observe, stage, systemd
+from headway.runner.blobs import BlobError
+from headway.runner.changes import owned, units_of
+from headway.runner.lock import HostLock, LockedError
+from headway.runner.orders.session import Session
+from headway.runner.records import RecordError
+from headway.runner.teller import Teller
+from headway.wire.event import Body, Event
+from headway.wire.gate import Criteria
+from headway.wire.phase import Exit
+from headway.wire.record import SCHEMA, Acceptance, Orders, State, Transition
+from headway.wire.release import EMPTY, Release
+from headway.wire.resources import Package
+from headway.wire.talk import FromHost, Rollout, Said
+
+
+def rollout(session: Session, order: Rollout) -> Optional[FromHost]:
+    """Adopt what runs unmanaged under the same names, stage, and begin."""
+    try:
+        install.install(session.machine, session.records)
+        start = _start(session, order)
+    except (OSError, RecordError, BlobError, systemd.SystemdError) as error:
+        return session.rest(Exit.REFUSED, "refused", str(error))
+    lost = [line for line in start.unheld if line.split(":")[0] in owned(order.release)]
+    if lost and not order.orders.no_way_back:
+        sentence = f"there would be no whole way back: {'; '.join(lost)}; or --no-way-back"
+        return session.rest(Exit.REFUSED, "refused", sentence)
+    kind = "repair" if start.id == order.release.id else "rollout"
+    session.records.keep_criteria(order.criteria)
+    return begin(session, kind, (start, order.release), order.criteria, order.orders)
+
+
+def _start(session: Session, order: Rollout) -> Release:
+    """Name the release this host would go back to; at first contact, adopt what it runs."""
+    state = session.records.state()
+    if state.accepted:
+        return session.records.whole_release(state.running(), session.machine.blobs)
+    units = [unit.name for part in order.release.parts for unit in units_of(part)]
+    found = observe.observe(session.machine, units)
+    if not found.parts:
+        return EMPTY
+    adopt(session, state, found, order.orders.by)
+    return found
+
+
+def adopt(session: Session, state: State, release: Release, by: str) -> None:
+    """Record what runs as accepted: by observation, judged by nothing."""
+    session.records.keep_release(release)
+    acceptance = Acceptance(release.id, "none", session.clock.now_ms(), f"adopted by {by}", "")
+    kept = tuple(old for old in state.accepted if old.release != release.id)
+    session.records.save(replace(state, accepted=(acceptance, *kept)))
+
+
+def begin(
+    session: Session,
+    kind: str,
+    way: Tuple[Release, Release],
+    criteria: Optional[Criteria],
+    orders: Orders,
+) -> Optional[FromHost]:
+    """Stage the target, write the transition down, start it and follow it to its rest."""
+    start, target = way
+    name = _name(session)
+    transition = Transition(
+        schema=SCHEMA,
+        id=name,
+        kind=kind,
+        start=start.id,
+        target=target.id,
+        criteria=criteria.id if criteria else "none",
+        orders=orders,
+        runner_sha256=os.path.basename(launch.runner_folder()),
+        boot_id=session.clock.boot_id(),
+        opened_at_ms=session.clock.now_ms(),
+    )
+    session.records.keep_transition(transition)
+    session.records.keep_release(target)
+    tell = _Said(session, name)
+    try:
+        _stage(session, tell, way, orders)
+        launch.launch(session.machine, session.records, name)
+    except LockedError as error:
+        return session.rest(Exit.LOCKED, "locked", str(error))
+    except (stage.StageError, systemd.SystemdError, BlobError, OSError) as error:
+        return session.rest(Exit.REFUSED, "refused", str(error))
+    return following.follow(session.channel, session.machine, session.records, name, tell.seq)
+
+
+def _stage(session: Session, tell: "_Said", way: Tuple[Release, Release], orders: Orders) -> None:
+    """Bring about what needs no transition; packages, which others share, under the lock."""
+    start, target = way
+    needs_lock = any(
+        isinstance(resource, Package) for part in target.parts for resource in part.resources
+    )
+    if not needs_lock:
+        stage.stage(session.machine, target, start, tell, orders)
+        return
+    with HostLock(session.machine.disk, session.clock, orders.wait_s):
+        stage.stage(session.machine, target, start, tell, orders)
+
+
+class _Said(Teller):
+    """Tells to the event file, and at once to the controller, too."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__(session.records, name, session.clock)
+        self._session = session
+
+    def __call__(self, body: Body) -> None:
+        """Append one event and say it."""
+        super().__call__(body)
+        event = Event(self.seq, self.clock.now_ms(), self.transition, body)
+        self._session.channel.say(Said(event))
+
+
+def _name(session: Session) -> str:
+    """Name a transition after the time it is opened, so that names sort."""
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(session.clock.now_ms() / 1000))
+    return f"{stamp}-{os.urandom(2).hex()}"

@@ -1,0 +1,61 @@
+"""Say what this host records and what is so; nothing is changed, nothing is locked."""
+
+from dataclasses import replace
+from typing import List
+
+from headway.runner import facts, observe
+from headway.runner.orders.session import Session
+from headway.runner.records import RecordError
+from headway.wire.event import Event, Rested
+from headway.wire.phase import Exit
+from headway.wire.release import EMPTY, Release
+from headway.wire.talk import Done, FromHost, Look, Looked, Trouble
+
+HISTORY = 50
+
+
+def obey(session: Session, order: Look) -> FromHost:
+    """Look, and say it in one line."""
+    records, machine = session.records, session.machine
+    state = records.state()
+    try:
+        accepted = records.release(state.running())
+    except RecordError as error:
+        return Trouble(Exit.REFUSED, str(error))
+    parked = state.parked is not None
+    looked = Looked(
+        state=state,
+        accepted=accepted,
+        drift=tuple(observe.differences(accepted, machine, parked=parked)),
+        alive=observe.alive(accepted, machine),
+        unheld=accepted.unheld,
+    )
+    if order.release is not None:
+        differences = tuple(observe.differences(order.release, machine, parked=False))
+        looked = replace(looked, differences=differences)
+    if order.units:
+        found = observe.observe(machine, order.units)
+        looked = replace(looked, unheld=found.unheld, releases=(found,))
+    if order.history:
+        kept = [_release(session, old.release) for old in state.accepted]
+        looked = replace(looked, history=tuple(_history(session)), releases=tuple(kept))
+    if order.facts:
+        looked = replace(looked, facts=facts.facts(machine))
+    session.channel.say(looked)
+    return Done(Exit.ACCEPTED)
+
+
+def _release(session: Session, name: str) -> Release:
+    try:
+        return session.records.release(name)
+    except RecordError:
+        return replace(EMPTY, id=name, unheld=("its record is missing or was changed",))
+
+
+def _history(session: Session) -> List[Event]:
+    """Give the last word of each transition, newest first."""
+    rows = []
+    for name in session.records.transitions()[:HISTORY]:
+        words = [e for e in session.records.events(name) if isinstance(e.body, Rested)]
+        rows.extend(words[-1:])
+    return rows

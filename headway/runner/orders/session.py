@@ -1,0 +1,46 @@
+"""One conversation with a controller: its channel, the machine, and the record."""
+
+from dataclasses import dataclass
+from typing import Optional
+
+from headway.runner.channel import Channel
+from headway.runner.clock import Clock
+from headway.runner.machine import Machine
+from headway.runner.records import Records
+from headway.wire.event import Event, Rested
+from headway.wire.phase import Exit, Phase
+from headway.wire.record import State
+from headway.wire.talk import Done, Said
+from headway.wire.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Session:
+    """What an order is carried out with."""
+
+    channel: Channel
+    machine: Machine
+    records: Records
+    clock: Clock
+
+    def rest(
+        self, code: Exit, outcome: str, sentence: str, verdict: Optional[Verdict] = None
+    ) -> Done:
+        """End an order that began no transition: say where the host rests, and why."""
+        state = self.records.state()
+        rested = Rested(state.phase, state.running(), verdict, int(code), outcome, sentence)
+        self.channel.say(Said(Event(1, self.clock.now_ms(), "", rested)))
+        return Done(int(code), sentence)
+
+    def occupied(self, state: State) -> Optional[Done]:
+        """Refuse (4) while another transition is in hand here, resting or not."""
+        if state.phase is Phase.IDLE:
+            return None
+        ways = {
+            Phase.HELD: "resume, accept or rollback decides",
+            Phase.STUCK: "see `invoke diagnose`, then rollback",
+        }
+        way = ways.get(state.phase, "resume follows it")
+        why = f": {state.why}" if state.why else ""
+        sentence = f"transition {state.transition} is {state.phase.value} here{why}; {way}"
+        return self.rest(Exit.LOCKED, "locked", sentence)
