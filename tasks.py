@@ -1,7 +1,6 @@
 """The tasks of this repo: what an operator types, and under `dev.` what its developers type."""
 
-from invoke.collection import Collection
-
 from dev.verbs import namespace as dev
+from headway.control.verbs import namespace
 
-namespace = Collection(dev)
+namespace.add_collection(dev)
