@@ -15,7 +15,8 @@ from headway.control.errors import UsageError
 
 if TYPE_CHECKING:
     from headway.control.fleet import Fleet
-    from headway.control.inventory.model import Host, Inventory
+    from headway.control.inventory.inventory import Inventory
+    from headway.control.inventory.model import Host
     from headway.control.secrets import Redactor
     from headway.control.story import Sink, Told
 
@@ -46,7 +47,12 @@ class Desk:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        """Open nothing yet."""
+        """Refuse a verb that changes hosts and names none; open nothing yet."""
+        if self.named and not self.patterns:
+            raise UsageError(
+                f"{self.verb}: no host is named",
+                hint=f"say which: invoke {self.verb} --host NAME, a group, or all",
+            )
         return self
 
     def __exit__(
@@ -68,18 +74,13 @@ class Desk:
     @cached_property
     def inventory(self) -> "Inventory":
         """The fleet's inventory, read once."""
-        from headway.control.inventory import load
+        from headway.control.inventory.inventory import load
 
         return load(self.fleet)
 
     @cached_property
     def hosts(self) -> "tuple[Host, ...]":
-        """The hosts that were named, in the inventory's order; never an empty choice."""
-        if self.named and not self.patterns:
-            raise UsageError(
-                f"{self.verb}: no host is named",
-                hint=f"say which: invoke {self.verb} --host NAME, a group, or all",
-            )
+        """The hosts that were named, in the inventory's order; all where none had to be."""
         return self.inventory.select(self.patterns or ("all",))
 
     @cached_property

@@ -6,13 +6,13 @@ from headway.control.verbs import namespace     # all a fleet's tasks.py needs
 from invoke.collection import Collection
 
 from headway.control.desk import Desk
-from headway.control.words import changes, looks, reads
+from headway.control.words import acts, looks, reads
 from headway.wire.phase import Exit
 
 # --- what changes hosts, one after the other --------------------------------------------------
 
 
-@changes
+@acts
 def rollout(  # noqa: PLR0913 # one keyword an option
     desk: Desk,
     *,
@@ -45,7 +45,7 @@ def rollout(  # noqa: PLR0913 # one keyword an option
     return work.rollout(desk.fleet, desk.hosts, desk.options(orders, budget, floor), desk.tell)
 
 
-@changes
+@acts
 def rollback(desk: Desk, *, to: str = "", reason: str = "", wait: str = "") -> Exit:
     """Go back to an accepted release of the host's own record.
 
@@ -59,7 +59,7 @@ def rollback(desk: Desk, *, to: str = "", reason: str = "", wait: str = "") -> E
     )
 
 
-@changes
+@acts
 def restart(desk: Desk, *, part: tuple[str, ...] = (), reason: str = "", wait: str = "") -> Exit:
     """Launch the accepted release again, with its gates; repairs drift.
 
@@ -71,7 +71,7 @@ def restart(desk: Desk, *, part: tuple[str, ...] = (), reason: str = "", wait: s
     return work.restart(desk.hosts, desk.options(orders), desk.tell)
 
 
-@changes
+@acts
 def adopt(desk: Desk, *, unit: tuple[str, ...] = (), reason: str = "") -> Exit:
     """Record what runs without headway as accepted; changes nothing.
 
@@ -85,7 +85,7 @@ def adopt(desk: Desk, *, unit: tuple[str, ...] = (), reason: str = "") -> Exit:
     )
 
 
-@changes
+@acts
 def park(desk: Desk, *, reason: str = "") -> Exit:
     """Stop a host's services on purpose and keep them down.
 
@@ -96,7 +96,7 @@ def park(desk: Desk, *, reason: str = "") -> Exit:
     return work.park(desk.hosts, desk.options(desk.orders(reason=reason)), desk.tell)
 
 
-@changes
+@acts
 def unpark(desk: Desk, *, reason: str = "", wait: str = "") -> Exit:
     """Bring a parked host back to its accepted release, with its gates.
 
@@ -110,7 +110,7 @@ def unpark(desk: Desk, *, reason: str = "", wait: str = "") -> Exit:
 # --- a transition in hand ---------------------------------------------------------------------
 
 
-@changes
+@acts
 def hold(desk: Desk, *, reason: str = "") -> Exit:
     """Let the transition in hand rest unproven, for a person to decide.
 
@@ -119,7 +119,7 @@ def hold(desk: Desk, *, reason: str = "") -> Exit:
     return _request(desk, "hold", reason)
 
 
-@changes
+@acts
 def resume(desk: Desk, *, reason: str = "") -> Exit:
     """Follow the transition in hand, or judge a held one once more.
 
@@ -128,7 +128,7 @@ def resume(desk: Desk, *, reason: str = "") -> Exit:
     return _request(desk, "resume", reason)
 
 
-@changes
+@acts
 def accept(desk: Desk, *, reason: str = "") -> Exit:
     """Accept a held release without a verdict, for a recorded reason.
 
@@ -137,7 +137,7 @@ def accept(desk: Desk, *, reason: str = "") -> Exit:
     return _request(desk, "accept", reason)
 
 
-@changes
+@acts
 def abort(desk: Desk, *, reason: str = "") -> Exit:
     """Make the transition in hand go back now.
 
@@ -155,7 +155,7 @@ def _request(desk: Desk, what: str, reason: str) -> Exit:
 # --- what asks and changes nothing ------------------------------------------------------------
 
 
-@changes
+@acts
 def check(desk: Desk, *, gate: tuple[str, ...] = ()) -> Exit:
     """Judge the running launch by today's gates; nothing is changed.
 

@@ -1,6 +1,6 @@
 """The words a verb is called with: its options, what they mean, and who reads them first.
 
-A verb is a plain function of a Desk and its own options. `changes`, `looks` and `reads` make an
+A verb is a plain function of a Desk and its own options. `acts`, `looks` and `reads` make an
 Invoke task of it: they add the options all verbs of that kind share, take every help text from
 HELP, and see to it that the verb ends with one line and the right exit code.
 """
@@ -48,8 +48,8 @@ _HOSTS = {"host": ()}
 _SSH = {"ssh_config": "", "ask_become_pass": False}
 
 
-def changes(body: Body) -> Task[Any]:
-    """Make a task of a verb that changes hosts: no hosts named is refused."""
+def acts(body: Body) -> Task[Any]:
+    """Make a task of a verb that acts on hosts: no hosts named is refused."""
     return _task(body, {**_HOSTS, **_INVENTORY, **_SSH}, named=True)
 
 
@@ -68,15 +68,19 @@ def whole(option: str, value: str, default: int) -> int:
     if not value:
         return default
     if not value.isascii() or not value.isdecimal():
-        raise UsageError(f"--{option}: '{value}' is not a whole number")
+        raise _misfit(option, value, "a whole number")
     return int(value)
 
 
 def one_of(option: str, value: str, choices: tuple[str, ...]) -> str:
     """Read one of a few words."""
     if value not in choices:
-        raise UsageError(f"--{option}: '{value}' is not one of {', '.join(choices)}")
+        raise _misfit(option, value, "one of " + ", ".join(choices))
     return value
+
+
+def _misfit(option: str, value: str, wanted: str) -> UsageError:
+    return UsageError(f"--{option.replace('_', '-')}: '{value}' is not {wanted}")
 
 
 def _task(body: Body, shared: Mapping[str, Any], *, named: bool) -> Task[Any]:
