@@ -1,7 +1,8 @@
 """Resources on the host: look, change, look again; record what was there, and put it back.
 
-One module a kind of resource, and this table. Each has `diff`, `text_now`, `refusal`, `apply`,
-`before` and `remove` of its kind; they are imported when a release first holds their kind.
+One module a kind of resource, and this table. Each has `diff`, `text_now`, `refusal` and `apply`
+of its kind, a switching one `before` and `remove` too; a module is imported when a release first
+holds its kind.
 """
 
 import importlib
@@ -12,7 +13,7 @@ from headway.runner.machine import Machine
 from headway.runner.resources.error import ResourceError, because
 from headway.wire.loader import kind_of
 from headway.wire.record import Absent, Before, WasDir, WasSysctl, WasUnit
-from headway.wire.resources import ADDITIVE, Resource, Unit
+from headway.wire.resources import ADDITIVE, Package, Resource, Unit
 
 __all__ = [
     "ResourceError",
@@ -71,8 +72,11 @@ def refusal(resource: Resource, machine: Machine) -> Optional[str]:
     return None if why is None else str(why)
 
 
-def apply(resource: Resource, machine: Machine) -> None:
-    """Bring a resource about: look, change, look again. ResourceError when it does not hold."""
+def apply(resource: Resource, machine: Machine, *, maintenance: bool = False) -> None:
+    """Bring a resource about: look, change, look again. ResourceError when it does not hold.
+
+    `maintenance` allows packages that touch kernel, driver or containers.
+    """
     wrong = diff(resource, machine, enabled=False)
     if wrong is None:
         return
@@ -80,7 +84,10 @@ def apply(resource: Resource, machine: Machine) -> None:
     if why_not is not None:
         raise ResourceError(why_not)
     try:
-        _kind(resource).apply(resource, machine)
+        if isinstance(resource, Package):
+            _kind(resource).apply(resource, machine, maintenance=maintenance)
+        else:
+            _kind(resource).apply(resource, machine)
     except OSError as error:
         raise because(f"cannot write {name_of(resource)}", error) from None
     except BlobError as error:
@@ -91,7 +98,12 @@ def apply(resource: Resource, machine: Machine) -> None:
 
 
 def before(resource: Resource, machine: Machine) -> Tuple[Before, ...]:
-    """Record everything `apply` may change, so that `restore` brings it back; read only."""
+    """Record everything `apply` may change, so that `restore` brings it back.
+
+    Nothing of an additive resource: it is never undone.
+    """
+    if isinstance(resource, ADDITIVE):
+        return ()
     try:
         recorded: Tuple[Before, ...] = _kind(resource).before(resource, machine)
     except OSError as error:

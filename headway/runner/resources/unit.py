@@ -82,7 +82,8 @@ def before(unit: Unit, machine: Machine) -> Tuple[Before, ...]:
 
 
 def remove(unit: Unit, machine: Machine) -> None:
-    """Remove fragment and drop-ins; the links that enable it go with `unlink`."""
+    """Remove fragment and drop-ins, and the links that would start it at boot."""
+    unlink(unit.name, machine)
     machine.disk.remove(unit_path(unit.name))
     for dropin in unit.dropins:
         machine.disk.remove(dropin_path(unit.name, dropin.name))

@@ -1,0 +1,222 @@
+"""Stage: everything that can be known before anything is touched, and what is only added.
+
+Each step either passes or raises StageError with one line; what was changed by then is additive
+resources and the scratch folder under /var/lib/headway, nothing else.
+"""
+
+import os
+import time
+from typing import Callable, Iterator, List, Optional, Tuple
+
+from headway.runner import resources, room, systemd
+from headway.runner.changes import switching, units_of
+from headway.runner.machine import Machine
+from headway.runner.resources import ResourceError
+from headway.runner.resources.unit import dropins
+from headway.wire.event import Body, StepBegan, StepDone
+from headway.wire.record import Orders
+from headway.wire.release import Part, Release
+from headway.wire.resources import (
+    ADDITIVE,
+    File,
+    LockedVenv,
+    Package,
+    Resource,
+    Sysctl,
+    Unit,
+    dropin_path,
+    unit_path,
+)
+from headway.wire.talk import ROOT
+
+SCRATCH = ROOT + "/stage"
+Tell = Callable[[Body], None]
+
+
+class StageError(Exception):
+    """Something a release needs is not there or cannot be: what, where, what to do."""
+
+
+def stage(
+    machine: Machine,
+    release: Release,
+    accepted: Release,
+    tell: Tell,
+    orders: Orders,
+) -> None:
+    """See that this release can be written here, and bring about what it needs beside it.
+
+    With --no-way-back nobody looks after what the accepted release needs. Packages are installed
+    under the host's lock, which is the caller's business.
+    """
+    wrong = tuple(_wrong(machine, release))
+    _have_blobs(machine, release)
+    if not orders.no_way_back:
+        _have_blobs(machine, accepted)
+    _refusals(machine, wrong)
+    _room(machine, release, wrong)
+    _transient(machine, release)
+    for part in release.parts:
+        _add(machine, part, tell, maintenance=orders.maintenance)
+    if not orders.no_way_back:
+        _way_back(machine, accepted, tell)
+    for part in release.parts:
+        _verify(machine, part, release)
+
+
+def _wrong(machine: Machine, release: Release) -> Iterator[Resource]:
+    for part in release.parts:
+        for resource in part.resources:
+            if resources.diff(resource, machine, enabled=False) is not None:
+                yield resource
+
+
+def _have_blobs(machine: Machine, release: Release) -> None:
+    missing = machine.blobs.missing(release.blobs())
+    if missing:
+        raise StageError(
+            f"release {release.id} lacks {len(missing)} blobs on this host, "
+            f"the first is {missing[0].sha256[:12]}; roll it out from the controller again"
+        )
+
+
+# --- can it be written at all -------------------------------------------------------------------
+
+
+def _refusals(machine: Machine, wrong: Tuple[Resource, ...]) -> None:
+    for resource in wrong:
+        why = resources.refusal(resource, machine)
+        if why is not None:
+            raise StageError(why)
+        for path in _written(resource):
+            _writable(machine, path)
+
+
+def _written(resource: Resource) -> Tuple[str, ...]:
+    """Name a path in every folder that a switching resource writes to."""
+    if isinstance(resource, Unit):
+        return (
+            unit_path(resource.name),
+            *(dropin_path(resource.name, d.name) for d in resource.dropins),
+        )
+    if isinstance(resource, Sysctl):
+        return (f"/etc/sysctl.d/{resource.key}",)
+    return () if isinstance(resource, Package) else (resource.path,)
+
+
+def _writable(machine: Machine, path: str) -> None:
+    """Ask the kernel, which knows read-only file systems and immutable files, without writing."""
+    folder = room.nearest(machine.disk, path)
+    for each in (folder, path):
+        real = machine.disk.real(each)
+        if os.path.exists(real) and not os.path.islink(real) and not os.access(real, os.W_OK):
+            raise StageError(
+                f"{each} cannot be written: read-only file system or immutable "
+                f"(`findmnt -T {each}`, `lsattr -d {each}`)"
+            )
+
+
+def _room(machine: Machine, release: Release, wrong: Tuple[Resource, ...]) -> None:
+    needs = tuple(room.needs(release, wrong))
+    rooms = {need.path: room.room_at(machine.disk, need.path) for need in needs}
+    short = room.shortage(needs, rooms)
+    if short is not None:
+        raise StageError(f"{short}; make room, then roll out again")
+
+
+def _transient(machine: Machine, release: Release) -> None:
+    """Try what the transition will run in: a unit that is made for it and goes with it."""
+    argv = systemd.transient(f"headway-stage-{release.id}", ["true"], {})
+    ran = machine.run([argv[0], "--wait", *argv[1:]], deadline_s=30)
+    if ran.code != 0:
+        said = ran.stderr.decode(errors="replace").strip().splitlines()
+        why = said[-1] if said else "no answer" if ran.code is None else f"code {ran.code}"
+        raise StageError(f"systemd starts no transient units here: {why}")
+
+
+# --- what is only added -------------------------------------------------------------------------
+
+
+def _add(machine: Machine, part: Part, tell: Tell, *, maintenance: bool) -> None:
+    for resource in part.resources:
+        if not isinstance(resource, ADDITIVE):
+            continue
+        wrong = resources.diff(resource, machine)
+        if wrong is None:
+            continue
+        began = time.monotonic()
+        tell(StepBegan(part.name, "stage", wrong))
+        try:
+            resources.apply(resource, machine, maintenance=maintenance)
+        except ResourceError as error:
+            raise StageError(str(error)) from None
+        took_ms = int((time.monotonic() - began) * 1000)
+        tell(StepDone(part.name, "stage", took_ms, resources.name_of(resource)))
+
+
+def _way_back(machine: Machine, accepted: Release, tell: Tell) -> None:
+    """See that the accepted release could still run: packages stay, environments may not have."""
+    for part in accepted.parts:
+        venvs = tuple(each for each in part.resources if not isinstance(each, Package))
+        try:
+            _add(machine, Part(part.name, part.role, venvs), tell, maintenance=False)
+        except StageError as error:
+            raise StageError(
+                f"no way back to release {accepted.id}: {error}; or allow --no-way-back"
+            ) from None
+
+
+# --- let systemd read it ------------------------------------------------------------------------
+
+
+def _verify(machine: Machine, part: Part, release: Release) -> None:
+    units = units_of(part)
+    if not units:
+        return
+    try:
+        paths = _copies(machine, units)
+        said = systemd.verify(machine.run, [machine.disk.real(path) for path in paths])
+    finally:
+        machine.disk.rmtree(SCRATCH)
+    coming = tuple(_coming(release))
+    complaints = [line for line in said if not _will_be_there(line, coming)]
+    if complaints:
+        plain = complaints[0].replace(machine.disk.real(SCRATCH) + "/", "")
+        raise StageError(f"{part.name}: systemd would not take it: {plain}")
+
+
+def _copies(machine: Machine, units: Tuple[Unit, ...]) -> List[str]:
+    """Write the units under their real names; what lies in /etc for them now is masked."""
+    machine.disk.rmtree(SCRATCH)
+    me = machine.disk.me()
+    paths = []
+    for unit in units:
+        folder = f"{SCRATCH}/{unit.name}.d"
+        machine.disk.mkdirs(folder, 0o700)
+        for name in dropins(unit.name, machine):
+            machine.disk.symlink("/dev/null", f"{folder}/{name}")
+        for dropin in unit.dropins:
+            machine.disk.write(
+                f"{folder}/{dropin.name}", machine.blobs.read(dropin.blob), 0o600, *me
+            )
+        path = f"{SCRATCH}/{unit.name}"
+        machine.disk.write(path, machine.blobs.read(unit.fragment), 0o600, *me)
+        paths.append(path)
+    return paths
+
+
+def _coming(release: Release) -> Iterator[str]:
+    """Name what the release itself will bring: no unit can miss it yet."""
+    for part in release.parts:
+        for resource in switching(part):
+            if isinstance(resource, File):
+                yield resource.path
+        for each in part.resources:
+            if isinstance(each, LockedVenv):
+                yield each.path + "/"
+
+
+def _will_be_there(line: str, coming: Tuple[str, ...]) -> Optional[str]:
+    if "is not executable" not in line:
+        return None
+    return next((path for path in coming if path in line), None)
