@@ -33,7 +33,7 @@ def check(fleet: Fleet, kind: str, where: str) -> ModuleType:
     known = kinds(fleet)
     if kind not in known:
         raise ConfigError(where, f"unknown gate {kind!r}; {near(kind, known)}")
-    return _load(known[kind])
+    return _load(known[kind], fleet.shown(known[kind]))
 
 
 def params_type(fleet: Fleet, kind: str, where: str) -> type[Any]:
@@ -48,13 +48,13 @@ def params_type(fleet: Fleet, kind: str, where: str) -> type[Any]:
 
 
 @cache
-def _load(path: Path) -> ModuleType:
+def _load(path: Path, shown: str) -> ModuleType:
     """Import a check by its file, under the name it has on a host."""
     name = f"{PACKAGE}.{path.stem}"
     _package(path.parent)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ConfigError(str(path), "is no Python file")
+        raise ConfigError(shown, "is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -62,7 +62,7 @@ def _load(path: Path) -> ModuleType:
     except Exception as error:  # noqa: BLE001 # an import runs anything
         del sys.modules[name]
         problem = f"does not import: {type(error).__name__}: {error}"
-        raise ConfigError(str(path), problem, hint="checks stand on headway.wire alone") from None
+        raise ConfigError(shown, problem, hint="checks stand on headway.wire alone") from None
     return module
 
 

@@ -18,7 +18,7 @@ from jinja2 import nodes
 from jinja2.runtime import Context
 
 from headway.control.errors import ConfigError
-from headway.control.secrets import Secret
+from headway.control.secrets import Redactor, Secret
 
 Missing = KeyError
 Resolve = Callable[[str], Any]
@@ -123,6 +123,10 @@ class _Look:
             self._given[name] = self._handed(name, value)
         return self._given[name]
 
+    def redacted(self, text: str) -> str:
+        """Blot out what an error may quote of the secrets in hand."""
+        return Redactor(map(self._reveal, self.secrets.values())).text(text)
+
     def _handed(self, name: str, value: Any) -> Any:  # noqa: ANN401
         if isinstance(value, Secret):
             self.secrets[name] = value
@@ -170,7 +174,7 @@ class _Place:
         else:
             file, line = self._frame(error)
         where = self._where or f"{file}:{line}"
-        raise ConfigError(where, *_problem(error)) from None
+        raise ConfigError(where, self._look.redacted(_problem(error))) from None
 
     def _frame(self, error: Exception) -> tuple[str, int]:
         """Find the template's own line: the innermost frame that is no Python file."""
@@ -179,16 +183,14 @@ class _Place:
         return (ours[-1].filename, ours[-1].lineno or 1) if ours else (self._shown, 1)
 
 
-def _problem(error: Exception) -> tuple[str, ...]:
+def _problem(error: Exception) -> str:
     text = str(getattr(error, "message", None) or error)
     if isinstance(error, jinja2.TemplateNotFound):
-        return (f"there is no template {error.name!r}",)
-    if isinstance(error, jinja2.UndefinedError):
-        name = _UNDEFINED.search(text)
-        return (f"{name[0]}: no variable of this host or role has the name",) if name else (text,)
-    if isinstance(error, jinja2.TemplateError):
-        return (text,)
-    return (f"{type(error).__name__}: {text}",)
+        return f"there is no template {error.name!r}"
+    name = _UNDEFINED.search(text) if isinstance(error, jinja2.UndefinedError) else None
+    if name:
+        return f"{name[0]}: no variable of this host or role has the name"
+    return text if isinstance(error, jinja2.TemplateError) else f"{type(error).__name__}: {text}"
 
 
 def _only_expression(tree: nodes.Template) -> nodes.Expr | None:
