@@ -45,7 +45,7 @@ class Secret:
 
     @classmethod
     def of(cls, text: str, where: str) -> "Secret":
-        """Wrap a text made of other secrets; one that stands alone goes through `Sources`."""
+        """Wrap a text made of other secrets; `Sources.known` makes one that is redacted, too."""
         return cls(_Cell(lambda _where: text, lambda _secret: None), where)
 
     def reveal(self) -> str:
@@ -125,8 +125,10 @@ class Sources:
         return self._of("vault " + text, lambda at: self.decrypt(text, at), where)
 
     def known(self, text: str, where: str) -> Secret:
-        """Make a Secret of a text that is at hand: typed in, or written down plainly."""
-        return self._of("text " + text, lambda _where: text, where)
+        """Make a Secret of a text that is at hand: typed in, written down plainly, or computed."""
+        secret = self._of("text " + text, lambda _where: text, where)
+        secret.reveal()
+        return secret
 
     def decrypt(self, text: str, where: str) -> str:
         """Decrypt ansible-vault text with the fleet's password."""

@@ -20,8 +20,10 @@ Tag = Callable[[Any, str], Any]
 """Makes a value of what stands behind a tag, given FILE:LINE."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_MERGE = "tag:yaml.org,2002:merge"
-_AS_WRITTEN = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value")
+_YAML = "tag:yaml.org,2002:"
+_MERGE = _YAML + "merge"
+_AS_WRITTEN = {_YAML + name for name in ("str", "timestamp", "value")}
+_PLAIN = {_YAML + name for name in ("null", "bool", "int", "float", "binary", "map", "seq")}
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,8 @@ def parse(text: str, shown: str, tags: Mapping[str, Tag] | None = None) -> Docum
     except yaml.MarkedYAMLError as error:
         raise _misread(shown, error) from None
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        problem = f"character {error.character!r} may not stand in YAML"
+        line = text.encode().count(b"\n", 0, error.position) + 1
+        problem = f"character U+{error.character:04X} may not stand in YAML"
         raise ConfigError(f"{shown}:{line}", problem, hint="remove it") from None
     return Document(shown, None if root is None else _Values(shown, tags or {}).of(root), root)
 
@@ -136,14 +138,14 @@ class _Values:
 
     def _make(self, node: Node) -> Any:  # noqa: ANN401
         tag = node.tag
-        if not tag.startswith("tag:yaml.org,2002:"):
+        if tag in _AS_WRITTEN:
+            return node.value
+        if tag not in _PLAIN:
             return self._tagged(tag, node)
         if isinstance(node, MappingNode):
             return self._mapping(node)
         if isinstance(node, SequenceNode):
             return [self.of(item) for item in node.value]
-        if tag in _AS_WRITTEN:
-            return node.value
         try:
             return self._plain.construct_object(node)
         except (ValueError, yaml.YAMLError):

@@ -36,6 +36,11 @@ class Tree:
 
     def add_child(self, parent: str, child: str, where: str) -> None:
         """Put a group into another; one that would hold itself is a ConfigError."""
+        if UNGROUPED in (parent, child) and where:
+            hint = "make a group of your own"
+            raise ConfigError(where, "`ungrouped` neither holds groups nor is held", hint=hint)
+        if child == ALL:
+            raise ConfigError(where, f"`all` cannot be a child of {parent!r}: it holds every group")
         if child == parent or child in self.ancestors(parent):
             problem = f"a loop: group {child!r} would be its own parent, through {parent!r}"
             raise ConfigError(where, problem, hint="take it out of one of the two `children`")
