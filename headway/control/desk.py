@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headway.control.fleet import Fleet
     from headway.control.inventory.inventory import Inventory
     from headway.control.inventory.model import Host
-    from headway.control.secrets import Redactor
+    from headway.control.secrets import Secret
     from headway.control.story import Sink, Told
 
 
@@ -84,28 +84,41 @@ class Desk:
         return self.inventory.select(self.patterns or ("all",))
 
     @cached_property
-    def redactor(self) -> "Redactor":
-        """What blots secret values out of whatever leaves through a sink."""
-        from headway.control.secrets import Redactor
+    def become_password(self) -> "Secret | None":
+        """The sudo password, asked for at the terminal once where the operator wants that."""
+        if not self.ask_become_pass:
+            return None
+        from getpass import getpass
 
-        return Redactor(())
+        typed = getpass("sudo password of the hosts: ")
+        return self.fleet.secrets.known(typed, "--ask-become-pass")
 
     @cached_property
     def tell(self) -> "Sink":
         """The sinks of this verb as one: the screen or NDJSON, and the history."""
-        from headway.control.sinks import sinks
+        from headway.control import history
+        from headway.control.console import screen
+        from headway.control.ndjson import ndjson
+        from headway.control.redaction import redacting
+        from headway.control.sinks import together
+        from headway.control.story import HostSaid, Note
 
-        told = self._open.enter_context(sinks(self))
+        front = ndjson(sys.stdout) if self.json else self._open.enter_context(screen(sys.stderr))
+        record = self._open.enter_context(
+            history.recording(history.path_of(self.fleet), lambda why: front(Note("", why)))
+        )
+        sink = redacting(together((front, record)), self.fleet.secrets.redactor)
 
-        def tell(what: "Told") -> None:
-            self.began = True
-            told(what)
+        def tell(told: "Told") -> None:
+            self.began = self.began or isinstance(told, HostSaid)
+            sink(told)
 
         return tell
 
     def redacted(self, text: str) -> str:
-        """Blot out secret values."""
-        return self.redactor.text(text)
+        """Blot out the secrets that were revealed so far."""
+        fleet: Fleet | None = self.__dict__.get("fleet")
+        return fleet.secrets.redactor.text(text) if fleet else text
 
     def print(self, text: str) -> None:
         """Write what was asked for to stdout."""
@@ -114,9 +127,10 @@ class Desk:
     def rows(self, rows: Iterable[Any]) -> None:
         """Write one JSON value a line."""
         from headway.control.ndjson import row
+        from headway.control.redaction import redacted
 
-        for each in rows:
-            self.print(row(each))
+        for value in rows:
+            sys.stdout.write(row(redacted(value, self.fleet.secrets.redactor)) + "\n")
 
 
 def by() -> str:

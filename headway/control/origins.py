@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.control.desk import Desk
+from headway.control.inventory.instances import VARIABLE
 from headway.control.inventory.model import Host, Steps, Value
 from headway.control.table import table
 from headway.wire.loader import Json
@@ -37,9 +38,13 @@ def show(desk: Desk) -> Exit:
 
 
 def origins(host: Host) -> Iterator[Origin]:
-    """List every value of a host and its instances; secrets are shown as ***."""
+    """List every value of a host and its instances; secrets are shown as ***.
+
+    `roles` is left out: it adds up over groups, and what it adds up to are the instances.
+    """
     for name, value in host.vars.items():
-        yield from _leaves(host.name, "", name, value)
+        if name != VARIABLE:
+            yield from _leaves(host.name, "", name, value)
     for instance in host.instances:
         yield Origin(host.name, instance.name, "role", instance.role, instance.where)
         for name, value in instance.vars.items():

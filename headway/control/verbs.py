@@ -6,7 +6,7 @@ from headway.control.verbs import namespace     # all a fleet's tasks.py needs
 from invoke.collection import Collection
 
 from headway.control.desk import Desk
-from headway.control.words import acts, looks, reads
+from headway.control.words import acts, looks, reads, whole
 from headway.wire.phase import Exit
 
 # --- what changes hosts, one after the other --------------------------------------------------
@@ -207,9 +207,9 @@ def history(desk: Desk, *, last: str = "20") -> Exit:
     invoke history
     invoke history --host gpu1 --last 5
     """
-    from headway.control.reading import history as show
+    from headway.control.past import show
 
-    return show(desk, last)
+    return show(desk, whole("last", last, 20))
 
 
 @reads
@@ -229,7 +229,7 @@ def inventory(desk: Desk) -> Exit:
 
     invoke inventory --host gpu1
     """
-    from headway.control.reading import inventory as show
+    from headway.control.origins import show
 
     return show(desk)
 
