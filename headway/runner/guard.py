@@ -39,21 +39,24 @@ def put(machine: Machine, transition: str, units: Iterable[str]) -> None:
         folder = unit_path(unit) + ".d"
         path = dropin_path(unit, NAME)
         old = machine.disk.read(path)
-        ours = bool(machine.disk.mkdirs(folder)) or _made_folder(old)
+        made = machine.disk.mkdirs(folder)
+        ours = bool(made) or _made_folder(old) or not machine.disk.names(folder)
         wanted = _text(unit, transition, ours=ours)
         if old != wanted:
             machine.disk.write(path, wanted, 0o644, *machine.disk.me())
 
 
 def off(machine: Machine, units: Iterable[str]) -> None:
-    """Take the guard off these units; a folder that was made for it goes when it is empty."""
+    """Take the guard off these units; a folder that was made for it goes when it is empty.
+
+    A cut can fall between the folder and the guard: an empty folder without a guard goes, too.
+    """
     for unit in units:
         path = dropin_path(unit, NAME)
         old = machine.disk.read(path)
-        if old is None:
-            continue
-        machine.disk.remove(path)
-        if _made_folder(old):
+        if old is not None:
+            machine.disk.remove(path)
+        if old is None or _made_folder(old):
             machine.disk.rmdir(unit_path(unit) + ".d")
 
 

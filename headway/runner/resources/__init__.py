@@ -68,7 +68,10 @@ def text_now(resource: Resource, machine: Machine) -> Optional[str]:
 
 def refusal(resource: Resource, machine: Machine) -> Optional[str]:
     """Say why `apply` would fail here although nothing was tried yet; None when it should not."""
-    why = _kind(resource).refusal(resource, machine)
+    try:
+        why = _kind(resource).refusal(resource, machine)
+    except OSError as error:
+        return str(because(f"cannot write {name_of(resource)}", error))
     return None if why is None else str(why)
 
 

@@ -141,7 +141,10 @@ def test_back_to_a_is_a_byte_for_byte(
             return  # something unowned is in A's way: A never ran here
         whole = tree(root)
 
-        was = _before(machine, a, b)
+        try:
+            was = _before(machine, a, b)
+        except resources.ResourceError:
+            return  # a loop of links on the way: refused before anything is touched
         units = [each.name for each in (*old, *new) if isinstance(each, Unit)]
         guard.put(machine, "t1", units)
         with contextlib.suppress(resources.ResourceError):  # a step that fails goes back too
