@@ -111,7 +111,9 @@ def parse(text: str, shown: str, tags: Mapping[str, Tag] | None = None) -> Docum
 def _misread(shown: str, error: yaml.MarkedYAMLError) -> ConfigError:
     mark = error.problem_mark or error.context_mark
     place = f"{shown}:{mark.line + 1}" if mark else shown
-    context = f" ({error.context})" if error.context else ""
+    since = error.context_mark
+    begun = f" that begins in line {since.line + 1}" if since and error.problem_mark else ""
+    context = f" ({error.context}{begun})" if error.context else ""
     hint = "indent with spaces, close what is open, and quote text that holds ': ' or starts with {"
     return ConfigError(place, f"not YAML: {error.problem}{context}", hint=hint)
 
