@@ -266,7 +266,8 @@ class Redactor:
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         """Begin with these values; `learn` adds to them at any time, from any thread."""
-        self._forms: frozenset[str] = frozenset()
+        self._lock = threading.Lock()
+        self._forms: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
         self.too_short = 0
         for value in values:
@@ -281,9 +282,10 @@ class Redactor:
         if len(value) < SHORTEST:
             self.too_short += 1
             return
-        self._forms |= _forms(value)
-        longest_first = sorted(self._forms, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+        with self._lock:
+            self._forms |= _forms(value)
+            longest_first = sorted(self._forms, key=lambda form: (-len(form), form))
+            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
 
     def text(self, text: str) -> str:
         """Give the text without secrets."""
