@@ -26,6 +26,15 @@ class Seen:
     size: int
 
 
+@dataclass(frozen=True)
+class Room:
+    """What is free on a file system; `inodes` is None where it does not count them."""
+
+    device: int
+    free_bytes: int
+    inodes: Optional[int]
+
+
 class Disk:
     """A file system below `root`; `tag` names the temporary files after the transition."""
 
@@ -73,13 +82,34 @@ class Disk:
         """Read where a symbolic link points."""
         return os.readlink(self.real(path))
 
+    def nearest(self, path: str) -> str:
+        """Name the nearest folder above a path that exists, following links."""
+        folder = os.path.dirname(path)
+        while folder != "/" and not os.path.isdir(self.real(folder)):
+            folder = os.path.dirname(folder)
+        return folder
+
+    def room(self, path: str) -> Room:
+        """Look at the file system that a path lies on, or would lie on."""
+        folder = self.real(self.nearest(path)) or "/"
+        found = os.statvfs(folder)
+        inodes = found.f_favail if found.f_files else None
+        return Room(os.stat(folder).st_dev, found.f_bavail * found.f_frsize, inodes)
+
+    def writable(self, path: str) -> bool:
+        """Ask the kernel, which knows read-only file systems and immutable files, without writing.
+
+        A link counts as writable: it is replaced, not followed.
+        """
+        real = self.real(path)
+        return os.path.islink(real) or not os.path.exists(real) or os.access(real, os.W_OK)
+
     # --- changing --------------------------------------------------------------------------
 
     def write(self, path: str, data: bytes, mode: int = 0o600, uid: int = 0, gid: int = 0) -> None:
         """Replace a file's bytes, mode and owner in one step that a power cut cannot halve."""
         real = self.real(path)
-        folder, name = os.path.split(real)
-        temporary = os.path.join(folder, TEMPORARY + self.tag + "-" + name)
+        folder, temporary = os.path.dirname(real), self._temporary(real)
         self._fill(temporary, data, mode, uid, gid)
         self._rename(temporary, real)
         self._sync_dir(folder)
@@ -87,13 +117,18 @@ class Disk:
     def symlink(self, target: str, path: str) -> None:
         """Put a symbolic link there in one step, over whatever file or link lay there."""
         real = self.real(path)
-        folder, name = os.path.split(real)
-        temporary = os.path.join(folder, TEMPORARY + self.tag + "-" + name)
+        folder, temporary = os.path.dirname(real), self._temporary(real)
         if os.path.lexists(temporary):
             os.unlink(temporary)
         os.symlink(target, temporary)
         self._rename(temporary, real)
         self._sync_dir(folder)
+
+    def drop_temporary(self, path: str) -> None:
+        """Remove what a write of this path left that was cut before its rename."""
+        temporary = self._temporary(self.real(path))
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
 
     def mkdir(self, path: str, mode: int = 0o755, uid: int = 0, gid: int = 0) -> None:
         """Make one folder (its parent exists) or give an existing one this mode and owner."""
@@ -151,6 +186,10 @@ class Disk:
 
     # --- the steps a power cut can fall between: the seam for tests -------------------------
 
+    def _temporary(self, real: str) -> str:
+        folder, name = os.path.split(real)
+        return os.path.join(folder, TEMPORARY + self.tag + "-" + name)
+
     def _fill(self, real: str, data: bytes, mode: int, uid: int, gid: int) -> None:
         """Write the temporary file and sync it; SELinux gives it the folder's default label."""
         fd = os.open(real, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -161,7 +200,7 @@ class Disk:
             if (uid, gid) != self.me():
                 os.fchown(fd, uid, gid)
             os.fchmod(fd, mode)
-            os.fsync(fd)
+            self._sync_file(fd)
         except OSError:
             os.unlink(real)
             raise
@@ -186,6 +225,9 @@ class Disk:
             os.chown(real, uid, gid)
         if stat.S_IMODE(found.st_mode) != mode:
             os.chmod(real, mode)
+
+    def _sync_file(self, fd: int) -> None:
+        os.fsync(fd)
 
     def _sync_dir(self, real: str) -> None:
         fd = os.open(real or "/", os.O_RDONLY | os.O_DIRECTORY)

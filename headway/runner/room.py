@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from typing import Dict, Iterable, Iterator, List, Optional
 
-from headway.runner.disk import Disk
+from headway.runner.disk import Room
 from headway.wire.release import Part, Release
 from headway.wire.resources import LockedVenv, blobs_of
 from headway.wire.talk import ROOT
@@ -23,31 +23,6 @@ class Need:
     path: str
     size: int
     inodes: int = 1
-
-
-@dataclass(frozen=True)
-class Room:
-    """What is free where a path lies; `inodes` None where the file system does not count them."""
-
-    device: int
-    size: int
-    inodes: Optional[int]
-
-
-def room_at(disk: Disk, path: str) -> Room:
-    """Look at the file system of a path, or of its nearest folder that exists."""
-    folder = nearest(disk, path)
-    found = os.statvfs(disk.real(folder))
-    inodes = found.f_favail if found.f_files else None
-    return Room(os.stat(disk.real(folder)).st_dev, found.f_bavail * found.f_frsize, inodes)
-
-
-def nearest(disk: Disk, path: str) -> str:
-    """Name the nearest folder on the way to a path that exists, following links."""
-    folder = os.path.dirname(path)
-    while folder != "/" and not os.path.isdir(disk.real(folder)):
-        folder = os.path.dirname(folder)
-    return folder
 
 
 def needs(release: Release, wrong: Iterable[object]) -> Iterator[Need]:
@@ -71,8 +46,8 @@ def shortage(wanted: Iterable[Need], rooms: Dict[str, Room]) -> Optional[str]:
         folder = os.path.dirname(group[0].path)
         size = sum(need.size for need in group) + HEADROOM_BYTES
         inodes = sum(need.inodes for need in group) + HEADROOM_INODES
-        if room.size < size:
-            return f"{folder}: {_mib(room.size)} free on its file system, {_mib(size)} needed"
+        if room.free_bytes < size:
+            return f"{folder}: {_mib(room.free_bytes)} free on its file system, {_mib(size)} needed"
         if room.inodes is not None and room.inodes < inodes:
             return f"{folder}: {room.inodes} inodes free on its file system, {inodes} needed"
     return None

@@ -4,7 +4,6 @@ Each step either passes or raises StageError with one line; what was changed by 
 resources and the scratch folder under /var/lib/headway, nothing else.
 """
 
-import os
 import time
 from typing import Callable, Iterator, List, Optional, Tuple
 
@@ -105,11 +104,8 @@ def _written(resource: Resource) -> Tuple[str, ...]:
 
 
 def _writable(machine: Machine, path: str) -> None:
-    """Ask the kernel, which knows read-only file systems and immutable files, without writing."""
-    folder = room.nearest(machine.disk, path)
-    for each in (folder, path):
-        real = machine.disk.real(each)
-        if os.path.exists(real) and not os.path.islink(real) and not os.access(real, os.W_OK):
+    for each in (machine.disk.nearest(path), path):
+        if not machine.disk.writable(each):
             raise StageError(
                 f"{each} cannot be written: read-only file system or immutable "
                 f"(`findmnt -T {each}`, `lsattr -d {each}`)"
@@ -118,7 +114,7 @@ def _writable(machine: Machine, path: str) -> None:
 
 def _room(machine: Machine, release: Release, wrong: Tuple[Resource, ...]) -> None:
     needs = tuple(room.needs(release, wrong))
-    rooms = {need.path: room.room_at(machine.disk, need.path) for need in needs}
+    rooms = {need.path: machine.disk.room(need.path) for need in needs}
     short = room.shortage(needs, rooms)
     if short is not None:
         raise StageError(f"{short}; make room, then roll out again")
