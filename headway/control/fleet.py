@@ -18,7 +18,7 @@ from headway.control.errors import ConfigError, UsageError
 from headway.control.near import near
 
 if TYPE_CHECKING:
-    from headway.control.secrets import Sources
+    from headway.control.secret_sources import Sources
     from headway.control.yaml_nodes import Document
 
 Kind = Literal["roles", "templates", "checks", "systemd"]
@@ -90,7 +90,7 @@ class Fleet:
     @cached_property
     def secrets(self) -> "Sources":
         """Give the sources of this fleet's secrets: each is asked once."""
-        from headway.control.secrets import Sources  # with the documents
+        from headway.control.secret_sources import Sources  # with the documents
 
         return Sources(self.root)
 

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.control.errors import ConfigError
-from headway.control.secrets import MASK, SHORTEST, Redactor, Secret, Sources
+from headway.control.secret_sources import Sources
+from headway.control.secrets import MASK, SHORTEST, Redactor, Secret
 from headway.control.vault import VARIABLE
 from tests.control.test_vault import MADE
 

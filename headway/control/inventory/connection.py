@@ -6,7 +6,8 @@ from typing import Any
 
 from headway.control.errors import ConfigError
 from headway.control.inventory.model import Value
-from headway.control.secrets import Secret, Sources
+from headway.control.secret_sources import Sources
+from headway.control.secrets import Secret
 
 HONOURED = (
     "ansible_host",

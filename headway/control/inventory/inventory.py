@@ -11,7 +11,7 @@ from headway.control.inventory.model import Host
 from headway.control.inventory.precedence import Precedence
 from headway.control.inventory.tree import Tree
 from headway.control.inventory.vars_files import GROUP_VARS, HOST_VARS, VarsFiles
-from headway.control.secrets import Sources
+from headway.control.secret_sources import Sources
 
 
 @dataclass(frozen=True)
