@@ -5,20 +5,23 @@ the check still waits for.
 """
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Callable, Optional, Tuple
+from typing import Callable, Optional, Sequence, Tuple
 
 from headway.runner import subject
 from headway.runner.clock import Clock
 from headway.runner.machine import Machine
 from headway.runner.systemd import SystemdError
 from headway.runner.tools import Differences, tools_of
+from headway.runner.tools.journal import RealJournals
+from headway.wire import engines
 from headway.wire.event import Body, Waiting
+from headway.wire.evidence import shown
 from headway.wire.gate import Answered, Gate, Judgement, Report, Subject
 from headway.wire.loader import WireError, load
 from headway.wire.release import Part
-from headway.wire.tools import Tools
+from headway.wire.tools import JournalLine, Tools
 from headway.wire.verdict import Fate, Verdict, judged
 
 FIRST_LOAD_S = 30 * 60  # nothing was ever loaded here: weights may come over a network
@@ -112,12 +115,14 @@ class _Asking:
             before = subject.current(run, unit) if unit else None
             weighed = bool(unit) and not asked_before(self.check)
             if weighed and before is None:
-                fate, how = subject.absent(unit, run)
-                return self._report(_unjudged(f"{unit} is not running"), fate, how, None, None)
+                fate, dead, how = subject.absent(unit, run)
+                answer = self._with_last_words(_unjudged(f"{unit} is not running"), fate, dead)
+                return self._report(answer, fate, how, dead, None)
             answer = self._answer(before, weighed=weighed)
             if before is None or not weighed:
                 return self._report(answer, Fate.SAME, "", before, before)
             fate, after, how = subject.fate(before, run)
+            answer = self._with_last_words(answer, fate, before)
             return self._report(answer, fate, how, before, after)
         except SystemdError as error:
             return self._report(_unjudged(str(error)), Fate.SAME, "", None, None)
@@ -150,6 +155,13 @@ class _Asking:
         except Exception as error:  # noqa: BLE001 # an operator's check may raise anything
             return _unjudged(f"check {self.gate.kind} broke: {type(error).__name__}: {error}")
         return answered
+
+    def _with_last_words(self, answer: Judgement, fate: Fate, dead: Optional[Subject]) -> Judgement:
+        """Add what a launch that died said of the cause: the first error, else its last lines."""
+        if fate is not Fate.DIED or dead is None:
+            return answer
+        lines = RealJournals(self.machine.run).of(dead).lines
+        return replace(answer, evidence=(*last_words(lines), *answer.evidence))
 
     def _say(self, reason: str) -> None:
         """Tell why nothing moves: when the reason changes, and every 15 s."""
@@ -187,6 +199,13 @@ class _Asking:
             measurements=answer.measurements,
             took_ms=self.clock.boot_ms() - self.began,
         )
+
+
+def last_words(lines: Sequence[JournalLine]) -> Tuple[str, ...]:
+    """Find the line that says why a launch ended, whichever engine it was; else the last lines."""
+    own = [line.text for line in lines if line.own and line.text.strip()]
+    cause = engines.first_cause(own, map(engines.engine, engines.names()), ended=True)
+    return (f"log: {shown(cause.line)}",) if cause else tuple(f"log: {shown(t)}" for t in own[-5:])
 
 
 def _unjudged(sentence: str) -> Judgement:

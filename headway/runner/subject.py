@@ -82,11 +82,14 @@ def _gone(seen: Dict[str, str], launch: str, run: Run) -> Tuple[Fate, str]:
     return Fate.TAKEN, "gone, and neither systemd nor the journal knows how"
 
 
-def absent(unit: str, run: Run) -> Tuple[Fate, str]:
-    """Say how the last launch of a unit that is not up ended."""
+def absent(unit: str, run: Run) -> Tuple[Fate, Optional[Subject], str]:
+    """Say how the last launch of a unit that is not up ended, and which one that was."""
     seen = systemd.show(run, unit, _NAMES)
     launch = seen["InvocationID"] or _last_launch(run, unit)
-    return _gone(seen, launch, run) if launch else (Fate.TAKEN, "it was not started in this boot")
+    if not launch:
+        return Fate.TAKEN, None, "it was not started in this boot"
+    gone, how = _gone(seen, launch, run)
+    return gone, Subject(unit, launch, 0, boot_id(), 0, "", _number(seen["NRestarts"])), how
 
 
 def boot_id() -> str:

@@ -113,6 +113,7 @@ def first_cause(
     "Engine core initialization failed. See root cause above.". Errors count where there is a
     symptom, or the engine has `ended`.
     """
+    tables = tuple(tables)
     found: Dict[str, Cause] = {}
     for line in lines:
         for table in tables:

@@ -71,6 +71,12 @@ class Listener:
     cgroup: str
     command: str
 
+    def is_of(self, subject: Optional[Subject]) -> bool:
+        """Tell whether this launch listens here: the process lies in its cgroup or below it."""
+        if subject is None or not subject.cgroup.strip("/"):
+            return False
+        return (self.cgroup + "/").startswith(subject.cgroup.rstrip("/") + "/")
+
 
 @dataclass(frozen=True)
 class Space:

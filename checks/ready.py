@@ -1,0 +1,71 @@
+"""The host can take the release: disk, inodes, memory, and no foreign process on its ports."""
+
+from dataclasses import dataclass, field
+from typing import Dict, List, Optional, Tuple
+
+from headway.wire.evidence import by_hand, holder
+from headway.wire.gate import Answered, Judgement, Measurement, Subject
+from headway.wire.tools import Tools
+from headway.wire.verdict import Verdict
+
+WHEN = "before"
+DEADLINE_S = 60
+_MIB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Params:
+    """What must be there beside what runs now.
+
+    `free_mib` is room by path, in MiB; each of those file systems must have `inodes` left, too.
+    `memory_mib` must be available, 0 does not ask. `ports` are the part's own where none is given.
+    """
+
+    free_mib: Dict[str, int] = field(default_factory=lambda: {"/": 100})
+    inodes: int = 1000
+    memory_mib: int = 0
+    ports: Optional[Tuple[int, ...]] = None
+
+
+def judge(params: Params, subject: Optional[Subject], tools: Tools) -> Answered:
+    """Name everything that is lacking, not only the first thing.
+
+    The part's own unit may hold a port: it is stopped before the new one starts.
+    """
+    lacking = [*_disk(params, tools), *_memory(params, tools)]
+    ports = tools.part.listens if params.ports is None else params.ports
+    for port in ports:
+        lacking.extend(
+            f"port {port} is taken by {holder(listener)}"
+            for listener in tools.proc.listeners(port)
+            if not listener.is_of(subject)
+        )
+    again = [
+        by_hand(["df", "-m", *params.free_mib]),
+        *(by_hand(["ss", "-ltnp", f"sport = :{port}"]) for port in ports),
+    ]
+    if lacking:
+        return Judgement(Verdict.FAIL, (*lacking, *again))
+    free = tools.host.memory_available_bytes()
+    said = f"room on {', '.join(params.free_mib) or 'no path asked for'}; ports free: {list(ports)}"
+    return Judgement(
+        Verdict.PASS, (said, *again), (Measurement("memory_available", free, "bytes"),)
+    )
+
+
+def _disk(params: Params, tools: Tools) -> List[str]:
+    lacking = []
+    for path, wanted in params.free_mib.items():
+        space = tools.host.space(path)
+        free = space.free_bytes // _MIB
+        if free < wanted:
+            lacking.append(f"{path} has {free} MiB free, {wanted} MiB are needed")
+        if space.free_inodes < params.inodes:
+            lacking.append(f"{path} has {space.free_inodes} inodes free, {params.inodes} needed")
+    return lacking
+
+
+def _memory(params: Params, tools: Tools) -> List[str]:
+    free = tools.host.memory_available_bytes() // _MIB if params.memory_mib else 0
+    short = free < params.memory_mib
+    return [f"{free} MiB of memory available, {params.memory_mib} needed"] if short else []
