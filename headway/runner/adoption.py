@@ -85,10 +85,10 @@ def options(words: Iterable[str]) -> Tuple[Tuple[str, ...], ...]:
 
 def _unit(machine: Machine, unit: str, seen: Dict[str, str]) -> Unit:
     path = seen.get("FragmentPath", "")
-    if seen.get("LoadState") != "loaded" or not path:
-        raise ResourceError(f"systemd says {seen.get('LoadState') or 'nothing'} of it")
     if os.path.dirname(path) not in (FOLDER, *ELSEWHERE):
-        raise ResourceError(f"it is made at run time ({path}), nothing lasting describes it")
+        raise ResourceError(
+            f"{unit} is made at run time ({path or 'no file'}), nothing lasting describes it"
+        )
     fragment = _blob(machine, path)
     rows = tuple(
         DropIn(name, _blob(machine, dropin_path(unit, name))) for name in dropins(unit, machine)
@@ -188,7 +188,7 @@ def _venv_of(machine: Machine, path: str) -> Optional[str]:
 
 def _venv_sentence(machine: Machine, path: str) -> str:
     lines = venv.listed(machine, path)
-    return f"environment {path}: {len(lines)} packages, fingerprint {venv.fingerprint(lines)}"
+    return f"{path}: {len(lines)} packages with fingerprint {venv.fingerprint(lines)}"
 
 
 def _stamp(machine: Machine, path: str) -> str:

@@ -5,24 +5,21 @@ environment somebody made, a program, weights) is named with a fingerprint.
 """
 
 from dataclasses import dataclass
-from typing import Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from headway.runner import resources
 from headway.runner.changes import owned, units_of
 from headway.runner.machine import Machine
 from headway.runner.resources import ResourceError
 from headway.runner.resources.unit import FOLDER, effective
+from headway.runner.systemd import SystemdError
 from headway.wire.loader import kind_of
 from headway.wire.release import Origin, Part, Release, release_of
-from headway.wire.resources import unit_path
+from headway.wire.resources import Resource, unit_path
 from headway.wire.talk import Difference
 from headway.wire.tools import Run
 
 _STATE = ("LoadState", "ActiveState", "SubState", "NRestarts", "InvocationID", "MainPID")
-
-
-class ObserveError(Exception):
-    """A unit cannot be observed: which one, and why."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ class UnitState:
 
 
 def unit_states(run: Run, units: Sequence[str]) -> Dict[str, UnitState]:
-    """Ask systemd once about all these units; {} when it gives no answer."""
+    """Ask systemd once about all these units, or raise SystemdError."""
     return {
         unit: UnitState(
             row.get("LoadState", ""),
@@ -62,59 +59,102 @@ def unit_states(run: Run, units: Sequence[str]) -> Dict[str, UnitState]:
 def shown(run: Run, units: Sequence[str], names: Sequence[str]) -> Dict[str, Dict[str, str]]:
     """Read properties of several units with one command; a name that repeats keeps all its lines.
 
-    systemd answers in the order it is asked, a blank line between two units.
+    systemd answers in the order it is asked, a blank line between two units. SystemdError when it
+    does not answer: a unit that nobody sees would be overwritten.
     """
     if not units:
         return {}
     ran = run(["systemctl", "show", "--no-pager", "--property=" + ",".join(names), *units])
     if ran.code != 0:
-        return {}
+        said = ran.stderr.decode(errors="replace").strip().splitlines() or [f"code {ran.code}"]
+        raise SystemdError(f"systemd does not say what runs here: {said[0]}")
     blocks = ran.stdout.decode(errors="replace").strip("\n").split("\n\n")
     return {unit: _properties(block) for unit, block in zip(units, blocks)}
 
 
 def alive(release: Release, machine: Machine) -> Dict[str, str]:
     """Say of every part with a unit how its subject stands, or its first unit without one."""
-    units = {part.name: _spokesman(part) for part in release.parts}
-    asked = [unit for unit in units.values() if unit]
-    states = unit_states(machine.run, asked)
-    return {
-        part: states[unit].sentence() if unit in states else "systemd gives no answer"
-        for part, unit in units.items()
-        if unit
-    }
+    asked = {part.name: unit for part in release.parts for unit in _of_interest(part)[:1]}
+    try:
+        states = unit_states(machine.run, tuple(dict.fromkeys(asked.values())))
+    except SystemdError as error:
+        return dict.fromkeys(asked, str(error))
+    return {part: states[unit].sentence() for part, unit in asked.items() if unit in states}
+
+
+def down(release: Release, machine: Machine) -> Dict[str, str]:
+    """Name the parts that do not run as accepted, a sentence each; one command for all of them.
+
+    A subject has to be active. Any other unit that starts at boot must not have failed: a task
+    that runs once is inactive after it ended well.
+    """
+    asked = {part.name: _of_interest(part) for part in release.parts}
+    units = tuple(dict.fromkeys(unit for row in asked.values() for unit in row))
+    try:
+        states = unit_states(machine.run, units)
+    except SystemdError as error:
+        return {name: str(error) for name, row in asked.items() if row}
+    found: Dict[str, str] = {}
+    for part in release.parts:
+        subject = part.subject.unit if part.subject else ""
+        for unit in asked[part.name]:
+            state = states.get(unit)
+            if (
+                state is None
+                or state.active == "failed"
+                or (unit == subject and state.active != "active")
+            ):
+                how = state.sentence() if state else "unknown to systemd"
+                found.setdefault(part.name, f"{unit} is {how}")
+    return found
 
 
 # --- drift --------------------------------------------------------------------------------------
 
 
 def differences(
-    release: Release, machine: Machine, *, enabled: bool = True
+    release: Release, machine: Machine, *, parked: bool = False
 ) -> Tuple[Difference, ...]:
-    """Name everything that is not as this release wants it; nothing is run where files match."""
+    """Name everything that is not as this release wants it; nothing is run where files match.
+
+    Of a parked host nobody expects that its units start at boot.
+    """
     return tuple(
-        found for part in release.parts for found in _part_differences(part, machine, enabled)
+        Difference(
+            part.name,
+            kind_of(type(resource)),
+            resources.name_of(resource),
+            sentence,
+            resources.text_now(resource, machine),
+        )
+        for part in release.parts
+        for resource in part.resources
+        for sentence in _wrong(resource, machine, enabled=not parked)
     )
 
 
-def sentences(part: Part, machine: Machine, *, enabled: bool = True) -> Tuple[str, ...]:
-    """Say the same of one part, a sentence each: what gate `in_place` judges by."""
-    return tuple(found.sentence for found in _part_differences(part, machine, enabled))
+def part_differences(part: Part, machine: Machine) -> Tuple[str, ...]:
+    """Say the same of one part, a sentence each, as a transition looks at it.
+
+    Whether units start at boot is set last there, so it does not count.
+    """
+    return tuple(
+        sentence
+        for resource in part.resources
+        for sentence in _wrong(resource, machine, enabled=False)
+    )
 
 
-def _part_differences(part: Part, machine: Machine, enabled: bool) -> Iterator[Difference]:  # noqa: FBT001 # handed through
-    for resource in part.resources:
-        sentence = resources.diff(resource, machine, enabled=enabled)
-        if sentence is not None:
-            kind, name = kind_of(type(resource)), resources.name_of(resource)
-            text = resources.text_now(resource, machine)
-            yield Difference(part.name, kind, name, sentence, text)
+def _wrong(resource: Resource, machine: Machine, *, enabled: bool) -> Tuple[str, ...]:
+    sentence = resources.diff(resource, machine, enabled=enabled)
+    return () if sentence is None else (sentence,)
 
 
-def _spokesman(part: Part) -> Optional[str]:
-    if part.subject is not None:
-        return part.subject.unit
-    return next((unit.name for unit in units_of(part)), None)
+def _of_interest(part: Part) -> Tuple[str, ...]:
+    """Name a part's units, its subject first."""
+    subject = (part.subject.unit,) if part.subject else ()
+    units = (unit.name for unit in units_of(part) if unit.enabled or not subject)
+    return tuple(dict.fromkeys((*subject, *units)))
 
 
 # --- what nobody manages yet --------------------------------------------------------------------
@@ -140,23 +180,27 @@ def observe(
     """Record what runs under these units as an adopted release; its blobs are kept here.
 
     `parts` says which part a unit belongs to; without it a unit is a part of its own, named
-    without its suffix. Raises ObserveError for a unit that cannot be held.
+    without its suffix. A unit that does not exist or is masked is left out; one that cannot be
+    held is named in `unheld` by the path it would be written to.
     """
     from headway.runner import adoption  # hosts that are managed already do without
 
     wanted = tuple(dict.fromkeys(units))
-    rows = shown(machine.run, wanted, adoption.PROPERTIES)
     made: Dict[str, Part] = {}
     unheld: List[str] = []
-    for unit in wanted:
+    for unit, row in shown(machine.run, wanted, adoption.PROPERTIES).items():
+        if row.get("LoadState") in ("not-found", "masked"):
+            continue
         name = (parts or {}).get(unit) or unit.rpartition(".")[0]
         try:
-            part, rest = adoption.part_of(machine, name, unit, rows.get(unit, {}))
-        except (ResourceError, OSError) as error:
-            raise ObserveError(f"{unit} cannot be adopted: {error}") from None
+            part, rest = adoption.part_of(machine, name, unit, row)
+        except ResourceError as error:
+            unheld.append(f"{unit_path(unit)}: {error}")
+            continue
         made[name] = adoption.merged(made.get(name), part)
-        unheld.extend(each for each in rest if each not in unheld)
-    return release_of(tuple(made.values()), Origin.ADOPTED, unheld=tuple(unheld))
+        unheld.extend(rest)
+    names = tuple(dict.fromkeys(unheld))
+    return release_of(tuple(made.values()), Origin.ADOPTED, unheld=names)
 
 
 def _exists(machine: Machine, unit: str) -> bool:

@@ -41,6 +41,7 @@ _TABLE: Dict[Tuple[Phase, Trigger], Phase] = {
     (Phase.TRYING, Trigger.PROVED): Phase.PROVEN,
     (Phase.TRYING, Trigger.FAILED): Phase.RETURNING,
     (Phase.TRYING, Trigger.FAILED_AGAIN): Phase.HELD,
+    (Phase.TRYING, Trigger.CANNOT_RETURN): Phase.STUCK,
     (Phase.TRYING, Trigger.UNJUDGED): Phase.HELD,
     (Phase.TRYING, Trigger.UNJUDGED_RETURN): Phase.RETURNING,
     (Phase.PROVEN, Trigger.CONFIRMED): Phase.KEEPING,

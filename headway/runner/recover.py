@@ -28,6 +28,7 @@ PERSON = ("resume", "accept", "back")
 
 def pick_up(running: Running, state: State, boot_id: str) -> Optional[Rested]:
     """Bring the transition in hand to rest; None when there is nothing to do."""
+    running.work.steps.tidy(running.changes)
     loss = loss_of(running.transition, boot_id)
     if loss is Loss.CRASH and state.phase in (Phase.HELD, Phase.STUCK):
         request = _wish(running)

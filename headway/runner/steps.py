@@ -4,7 +4,7 @@ Every step says when it begins and how long it took. A step that fails raises St
 says whether the release is at fault (its unit does not start) or the machine (a full disk).
 """
 
-from typing import Callable, Dict, Iterable, Optional, Tuple
+from typing import Callable, Dict, Iterable, Optional, Set, Tuple
 
 from headway.runner import guard, resources, systemd
 from headway.runner.changes import Change, owned, paths, started_units, switching, units_of
@@ -12,8 +12,9 @@ from headway.runner.clock import Clock
 from headway.runner.machine import Machine
 from headway.runner.watch import Watch
 from headway.wire.event import Body, StepBegan, StepDone
-from headway.wire.record import Before, WasUnit
+from headway.wire.record import Before, WasFile, WasLink, WasSysctl, WasUnit
 from headway.wire.release import Origin, Part, Release
+from headway.wire.resources import dropin_path
 
 STOP_S = 300
 START_S = 300
@@ -96,6 +97,22 @@ class Steps:
 
         self._step(change.name, "write", work, blame=False)
 
+    def stands(self, part: Part) -> bool:
+        """Say whether everything a part switches is as it wants it."""
+        return all(
+            resources.diff(resource, self.machine, enabled=False) is None
+            for resource in switching(part)
+        )
+
+    def tidy(self, changes: Iterable[Change]) -> None:
+        """Remove the temporary files that a write cut in the middle may have left."""
+        for change in changes:
+            for resource in (*switching(change.old), *switching(change.new)):
+                for path in paths(resource):
+                    self.machine.disk.drop_temporary(path)
+            for unit in change.units():
+                self.machine.disk.drop_temporary(dropin_path(unit, guard.NAME))
+
     # --- guards ------------------------------------------------------------------------------
 
     def guard(self, transition: str, units: Tuple[str, ...]) -> None:
@@ -155,9 +172,9 @@ class Steps:
             systemd.disable(self.machine.run, enabled)
 
 
-def is_unit(before: Before) -> bool:
-    """Tell how a unit was from what lay at a path."""
-    return isinstance(before.state, WasUnit)
+def contents(before: Iterable[Before]) -> Set[Before]:
+    """Pick what can be compared over time: folders come and go with guards, units with steps."""
+    return {entry for entry in before if isinstance(entry.state, (WasFile, WasLink, WasSysctl))}
 
 
 def before_of(change: Change, before: Iterable[Before]) -> Tuple[Before, ...]:

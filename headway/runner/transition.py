@@ -22,7 +22,7 @@ from headway.runner.desk import Desk
 from headway.runner.machine import Machine
 from headway.runner.phases import Trigger, after
 from headway.runner.records import Records
-from headway.runner.steps import StepError, Steps, images, is_unit, units_to_restart
+from headway.runner.steps import StepError, Steps, contents, images, units_to_restart
 from headway.runner.subject import current
 from headway.runner.teller import Teller
 from headway.runner.watch import Watch
@@ -342,12 +342,10 @@ class Running:
             return False
         if any(current(self.work.machine.run, unit) is None for unit in units):
             return False
-        recorded = {entry.path: entry.state for entry in self.transition.before}
         now = images(self.work.machine, (change,), self.start)
-        if any(recorded.get(entry.path) != entry.state for entry in now if not is_unit(entry)):
+        if contents(now) - contents(self.transition.before):
             return False
-        gate = Gate("in_place", "in_place", change.name)
-        return self._judge(gate, change.old).verdict is Verdict.PASS
+        return self.work.steps.stands(change.old)
 
     def _return_gates(self, part: Part) -> Tuple[Gate, ...]:
         """Going back is judged by in_place and health, as the release was accepted by them."""

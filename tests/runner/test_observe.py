@@ -7,8 +7,8 @@ import pytest
 
 from headway.runner import observe
 from headway.runner.adoption import options
-from headway.runner.observe import ObserveError
 from headway.runner.resources.venv import fingerprint
+from headway.runner.systemd import SystemdError
 from headway.wire.release import EMPTY, Origin, Part, SubjectSpec, release_of
 from headway.wire.resources import Blob, Dir, DropIn, File, Unit
 from headway.wire.talk import Difference
@@ -16,6 +16,7 @@ from tests.runner.resources.scripted import blob, machine_at
 
 FRAGMENT = "[Service]\nEnvironmentFile=/etc/x.env\n[Install]\nWantedBy=multi-user.target\n"
 UNITS = "etc/systemd/system"
+NOTHING = Blob("0" * 64, 1)
 SHOWN = """LoadState=loaded
 FragmentPath=/etc/systemd/system/x.service
 EnvironmentFiles=/etc/x.env (ignore_errors=no)
@@ -25,7 +26,6 @@ Restart=always
 MainPID=42
 ControlGroup=/system.slice/x.service
 """
-GONE = "LoadState=not-found\nFragmentPath=\nMainPID=0\n"
 
 
 def _put(root: Path, path: str, text: str, mode: int = 0o644) -> None:
@@ -100,7 +100,7 @@ def test_a_running_unit_is_held_whole(tmp_path: Path) -> None:
     )
     marked = fingerprint(["vllm==0.12.0"])
     assert seen.unheld == (
-        f"environment /opt/v: 1 packages, fingerprint {marked}",
+        f"/opt/v: 1 packages with fingerprint {marked}",
         "/srv/model: 10 bytes, changed at 1700000000 (Unix seconds)",
     )
 
@@ -132,24 +132,32 @@ def test_two_units_of_a_part_are_one_part(tmp_path: Path) -> None:
     assert paths == ["/etc/x.env", "/etc/x.yaml"]
 
 
-@pytest.mark.parametrize(
-    ("shown", "says"),
-    [
-        (GONE, "x.service cannot be adopted: systemd says not-found of it"),
-        ("", "x.service cannot be adopted: systemd says nothing of it"),
-        (
-            SHOWN.replace("/etc/systemd/system/x", "/run/systemd/transient/x"),
-            "it is made at run time (/run/systemd/transient/x.service)",
-        ),
-    ],
-)
-def test_what_cannot_be_held_at_all_is_refused(tmp_path: Path, shown: str, says: str) -> None:
-    """A unit without a lasting file cannot be gone back to."""
+def test_what_cannot_be_held_is_named_by_what_would_be_overwritten(tmp_path: Path) -> None:
+    """A unit without a lasting file cannot be gone back to: --no-way-back is asked for."""
+    shown = SHOWN.replace("/etc/systemd/system/x", "/run/systemd/transient/x")
     machine, _ = machine_at(tmp_path, {"systemctl show": (0, shown, "")})
     _host(tmp_path)
-    with pytest.raises(ObserveError) as caught:
+    seen = observe.observe(machine, ["x.service"])
+    assert seen.parts == ()
+    assert seen.unheld == (
+        "/etc/systemd/system/x.service: x.service is made at run time "
+        "(/run/systemd/transient/x.service), nothing lasting describes it",
+    )
+
+
+@pytest.mark.parametrize("load", ["not-found", "masked"])
+def test_a_unit_that_cannot_run_is_left_out(tmp_path: Path, load: str) -> None:
+    """There is nothing to go back to under its name."""
+    shown = f"LoadState={load}\nFragmentPath=\nMainPID=0\n"
+    machine, _ = machine_at(tmp_path, {"systemctl show": (0, shown, "")})
+    assert observe.observe(machine, ["x.service"]).parts == ()
+
+
+def test_what_nobody_can_see_is_not_taken_for_absent(tmp_path: Path) -> None:
+    """Taken for a bare host, its units would be overwritten without a way back."""
+    machine, _ = machine_at(tmp_path, {"systemctl": (1, "", "Failed to connect to bus\n")})
+    with pytest.raises(SystemdError, match="does not say what runs here: Failed to connect"):
         observe.observe(machine, ["x.service"])
-    assert says in str(caught.value)
 
 
 def test_unmanaged_units_are_those_the_release_uses_and_nobody_owns(tmp_path: Path) -> None:
@@ -159,9 +167,8 @@ def test_unmanaged_units_are_those_the_release_uses_and_nobody_owns(tmp_path: Pa
     _put(tmp_path, f"{UNITS}/theirs.service", "")
     _put(tmp_path, "usr/lib/systemd/system/packaged.service", "")
     (tmp_path / UNITS / "masked.service").symlink_to("/dev/null")
-    nothing = Blob("0" * 64, 1)
     names = ["ours", "theirs", "packaged", "masked", "new"]
-    units = tuple(Unit(f"{name}.service", nothing) for name in names)
+    units = tuple(Unit(f"{name}.service", NOTHING) for name in names)
     accepted = release_of((Part("engine", "r", units[:1]),))
     wanted = release_of((Part("engine", "r", units),))
     assert observe.unmanaged(machine, wanted, accepted) == {
@@ -183,19 +190,19 @@ def test_drift_is_named_by_part_kind_and_name(tmp_path: Path) -> None:
         Difference("a", "dir", "/opt/d", "/opt/d is missing"),
         Difference("b", "file", "/etc/x.conf", said),
     )
-    assert observe.sentences(release.parts[0], machine) == (said, "/opt/d is missing")
+    assert observe.part_differences(release.parts[0], machine) == (said, "/opt/d is missing")
     assert run.calls == []
 
 
-def test_inside_a_transition_enabled_does_not_count(tmp_path: Path) -> None:
-    """It is set last, when the release is kept."""
+def test_enabled_counts_at_rest_alone(tmp_path: Path) -> None:
+    """In a transition it is set last, and a parked host's units do not start at boot."""
     machine, _ = machine_at(tmp_path)
     _put(tmp_path, f"{UNITS}/x.service", FRAGMENT)
-    part = Part("a", "r", (Unit("x.service", blob(machine, FRAGMENT)),))
-    assert observe.sentences(part, machine, enabled=False) == ()
-    assert observe.sentences(part, machine) == (
-        "x.service: is not enabled: it would not start at boot",
-    )
+    release = release_of((Part("a", "r", (Unit("x.service", blob(machine, FRAGMENT)),)),))
+    said = "x.service: is not enabled: it would not start at boot"
+    assert observe.part_differences(release.parts[0], machine) == ()
+    assert observe.differences(release, machine, parked=True) == ()
+    assert [each.sentence for each in observe.differences(release, machine)] == [said]
 
 
 def test_all_units_are_asked_about_at_once(tmp_path: Path) -> None:
@@ -205,10 +212,9 @@ def test_all_units_are_asked_about_at_once(tmp_path: Path) -> None:
         "LoadState=not-found\nActiveState=inactive\nSubState=dead\nNRestarts=0\n"
     )
     machine, run = machine_at(tmp_path, {"systemctl show": (0, shown, "")})
-    nothing = Blob("0" * 64, 1)
     parts = (
         Part("a", "r", (), subject=SubjectSpec("a.service")),
-        Part("b", "r", (Unit("b.timer", nothing),)),
+        Part("b", "r", (Unit("b.timer", NOTHING),)),
         Part("c", "r"),
     )
     assert observe.alive(release_of(parts), machine) == {
@@ -219,13 +225,38 @@ def test_all_units_are_asked_about_at_once(tmp_path: Path) -> None:
     assert run.calls[0].endswith("a.service b.timer")
 
 
+@pytest.mark.parametrize(
+    ("subject", "other", "says"),
+    [
+        ("active", "inactive", None),
+        ("active", "failed", "once.service is failed (x)"),
+        ("activating", "inactive", "a.service is activating (x), restarted 3 times by systemd"),
+        ("inactive", "failed", "a.service is inactive (x), restarted 3 times by systemd"),
+    ],
+)
+def test_a_part_is_down_when_its_subject_is_not_active(
+    tmp_path: Path, subject: str, other: str, says: str | None
+) -> None:
+    """A unit in a restart loop is `activating`; one that runs once is inactive when it is done."""
+    row = "LoadState=loaded\nActiveState={}\nSubState=x\nNRestarts={}\n"
+    shown = row.format(subject, 3) + "\n" + row.format(other, 0)
+    machine, run = machine_at(tmp_path, {"systemctl show": (0, shown, "")})
+    units = tuple(Unit(name, NOTHING) for name in ("a.service", "once.service"))
+    release = release_of((Part("a", "r", units, subject=SubjectSpec("a.service")),))
+    assert observe.down(release, machine) == ({} if says is None else {"a": says})
+    assert len(run.calls) == 1
+
+
 def test_silence_of_systemd_is_said(tmp_path: Path) -> None:
     """It is no state of the unit's."""
     machine, run = machine_at(tmp_path, {"systemctl": (1, "", "Failed to connect to bus\n")})
-    release = release_of((Part("a", "r", (), subject=SubjectSpec("a.service")),))
-    assert observe.alive(release, machine) == {"a": "systemd gives no answer"}
+    release = release_of((Part("a", "r", (), subject=SubjectSpec("a.service")), Part("b", "r")))
+    said = {"a": "systemd does not say what runs here: Failed to connect to bus"}
+    assert observe.alive(release, machine) == said
+    assert observe.down(release, machine) == said
     run.calls.clear()
     assert observe.alive(EMPTY, machine) == {}
+    assert observe.down(EMPTY, machine) == {}
     assert run.calls == []
 
 

@@ -19,7 +19,7 @@ def obey(session: Session, order: Adopt) -> FromHost:
             return _adopt(session, order)
     except LockedError as error:
         return session.rest(Exit.LOCKED, "locked", str(error))
-    except (OSError, RecordError, SystemdError) as error:
+    except (OSError, RecordError, observe.ObserveError, SystemdError) as error:
         return session.rest(Exit.REFUSED, "refused", str(error))
 
 

@@ -8,7 +8,7 @@ from typing import Optional, Tuple
 from headway.runner import follow as following
 from headway.runner import install, launch, observe, stage, systemd
 from headway.runner.blobs import BlobError
-from headway.runner.changes import owned, units_of
+from headway.runner.changes import owned
 from headway.runner.lock import HostLock, LockedError
 from headway.runner.orders.session import Session
 from headway.runner.records import RecordError
@@ -27,7 +27,7 @@ def rollout(session: Session, order: Rollout) -> Optional[FromHost]:
     try:
         install.install(session.machine, session.records)
         start = _start(session, order)
-    except (OSError, RecordError, BlobError, systemd.SystemdError) as error:
+    except (OSError, RecordError, observe.ObserveError, systemd.SystemdError) as error:
         return session.rest(Exit.REFUSED, "refused", str(error))
     lost = [line for line in start.unheld if line.split(":")[0] in owned(order.release)]
     if lost and not order.orders.no_way_back:
@@ -43,10 +43,10 @@ def _start(session: Session, order: Rollout) -> Release:
     state = session.records.state()
     if state.accepted:
         return session.records.whole_release(state.running(), session.machine.blobs)
-    units = [unit.name for part in order.release.parts for unit in units_of(part)]
-    found = observe.observe(session.machine, units)
-    if not found.parts:
+    units = observe.unmanaged(session.machine, order.release, EMPTY)
+    if not units:
         return EMPTY
+    found = observe.observe(session.machine, units, units)
     adopt(session, state, found, order.orders.by)
     return found
 

@@ -26,12 +26,12 @@ def obey(session: Session, order: Look) -> FromHost:
     looked = Looked(
         state=state,
         accepted=accepted,
-        drift=tuple(observe.differences(accepted, machine, parked=parked)),
+        drift=tuple(observe.differences(accepted, machine, enabled=not parked)),
         alive=observe.alive(accepted, machine),
         unheld=accepted.unheld,
     )
     if order.release is not None:
-        differences = tuple(observe.differences(order.release, machine, parked=False))
+        differences = tuple(observe.differences(order.release, machine))
         looked = replace(looked, differences=differences)
     if order.units:
         found = observe.observe(machine, order.units)
