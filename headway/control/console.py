@@ -7,6 +7,7 @@ told by its colour alone.
 import os
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Self, TextIO
 
 from headway.control import story
@@ -81,7 +82,7 @@ class Screen:
         return text
 
 
-def screen(out: TextIO) -> Plain | Screen:
+def screen(out: TextIO) -> AbstractContextManager[story.Sink]:
     """Choose what fits `out`: a live screen on a terminal, plain lines on everything else."""
     if not out.isatty() or os.environ.get("TERM") == "dumb":
         return Plain(out)

@@ -4,21 +4,25 @@ import os
 import pwd
 import socket
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from headway.control.errors import UsageError
+from headway.control.errors import HeadwayError, UsageError
+from headway.wire.phase import Exit, worst
 
 if TYPE_CHECKING:
     from headway.control.fleet import Fleet
     from headway.control.inventory.inventory import Inventory
     from headway.control.inventory.model import Host
+    from headway.control.reach import Reach
+    from headway.control.rollout import Options
     from headway.control.secrets import Secret
     from headway.control.story import Sink, Told
+    from headway.wire.talk import Look, Looked
 
 
 class Desk:
@@ -94,6 +98,44 @@ class Desk:
         return self.fleet.secrets.known(typed, "--ask-become-pass")
 
     @cached_property
+    def reach(self) -> "Reach":
+        """The way to the hosts, with the runner that goes there."""
+        from headway.control.pack import pack
+        from headway.control.reach import over_ssh
+
+        ssh_config = Path(self.ssh_config).expanduser() if self.ssh_config else None
+        return over_ssh(pack(self.fleet), ssh_config, self.become_password)
+
+    def options(self, reason: str = "", **allowed: Any) -> "Options":  # noqa: ANN401
+        """Give what most verbs need besides their hosts; `allowed` are fields of Orders."""
+        from headway.control.rollout import Options
+        from headway.wire.record import Orders
+
+        return Options(self.fleet, Orders(by(), reason, **allowed), self.reach)
+
+    def looked(
+        self, order: "Look | Callable[[Host], Look] | None" = None
+    ) -> "dict[str, Looked | HeadwayError]":
+        """Ask the hosts at once what they record and what is so; an error is an answer, too."""
+        from headway.control.rollout import look
+        from headway.wire.talk import Look
+
+        return look(self.hosts, self.reach, order or Look())
+
+    def missed(self, answers: "Mapping[str, Looked | HeadwayError]") -> Exit:
+        """Say on stderr which hosts gave no answer, and give the exit code for that."""
+        errors = [answer for answer in answers.values() if isinstance(answer, HeadwayError)]
+        for error in errors:
+            self.complain(error)
+        return worst(error.exit_code for error in errors)
+
+    def complain(self, error: HeadwayError) -> None:
+        """Say on stderr what went wrong, and below it what to do next."""
+        sys.stderr.write(f"headway: {self.redacted(str(error))}\n")
+        if error.hint:
+            sys.stderr.write(f"         {self.redacted(error.hint)}\n")
+
+    @cached_property
     def tell(self) -> "Sink":
         """The sinks of this verb as one: the screen or NDJSON, and the history."""
         from headway.control import history
@@ -103,7 +145,9 @@ class Desk:
         from headway.control.sinks import together
         from headway.control.story import HostSaid, Note
 
-        front = ndjson(sys.stdout) if self.json else self._open.enter_context(screen(sys.stderr))
+        front: Sink = (
+            ndjson(sys.stdout) if self.json else self._open.enter_context(screen(sys.stderr))
+        )
         record = self._open.enter_context(
             history.recording(history.path_of(self.fleet), lambda why: front(Note("", why)))
         )

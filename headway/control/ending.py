@@ -26,7 +26,7 @@ def ended(desk: Desk, verb: Callable[[], Exit]) -> NoReturn:
             code = verb()
     except HeadwayError as error:
         code = error.exit_code
-        _say(str(error), error.hint)
+        desk.complain(error)
     except BrokenPipeError:
         # `invoke history | head`: whoever read has seen enough. Python would complain once more
         # while flushing stdout at its end.
@@ -34,19 +34,18 @@ def ended(desk: Desk, verb: Callable[[], Exit]) -> NoReturn:
         code = Exit.UNKNOWN if desk.began else Exit.ACCEPTED
     except Exception as error:  # noqa: BLE001 # the one place where a fault of ours ends
         code = Exit.UNKNOWN if desk.began else Exit.USAGE
-        _say(
-            f"{desk.verb}: a fault in headway itself: {type(error).__name__}: "
-            + desk.redacted(str(error) or "no message").splitlines()[0],
-            f"the traceback is in {_kept(desk.redacted(traceback.format_exc()))}"
-            + ("; a host had begun and goes on by itself: invoke status" if desk.began else ""),
-        )
+        desk.complain(_fault(desk, error))
     raise InvokeExit(code=int(code))
 
 
-def _say(message: str, hint: str) -> None:
-    sys.stderr.write(f"headway: {message}\n")
-    if hint:
-        sys.stderr.write(f"         {hint}\n")
+def _fault(desk: Desk, error: Exception) -> HeadwayError:
+    first = (str(error) or "no message").splitlines()[0]
+    kept = _kept(desk.redacted(traceback.format_exc()))
+    goes_on = "; a host had begun and goes on by itself: invoke status" if desk.began else ""
+    return HeadwayError(
+        f"{desk.verb}: a fault in headway itself: {type(error).__name__}: {first}",
+        hint=f"the traceback is in {kept}{goes_on}",
+    )
 
 
 def _kept(text: str) -> str:

@@ -11,7 +11,7 @@ from headway.control.errors import HeadwayError
 from headway.control.table import table
 from headway.wire.event import Event, Rested
 from headway.wire.phase import Exit
-from headway.wire.talk import Looked
+from headway.wire.talk import Look, Looked
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def fleet_text(rollouts: Sequence[history.PastRollout], now_ms: int) -> str:
 
 
 def _of_hosts(desk: Desk, last: int) -> Exit:
-    answers = desk.looked(history=True)
+    answers = desk.looked(Look(history=True))
     found = [
         entry
         for host, answer in answers.items()

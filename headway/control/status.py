@@ -11,7 +11,7 @@ from headway.control.table import table
 from headway.wire.loader import Json
 from headway.wire.phase import Exit, Phase, worst
 from headway.wire.release import EMPTY
-from headway.wire.talk import Looked
+from headway.wire.talk import Look, Looked
 
 Answers = Mapping[str, Looked | HeadwayError]
 
@@ -34,6 +34,9 @@ ORDER = (
 )
 """What needs a person comes first."""
 
+
+NONE = "none"
+"""The criteria of what was adopted: no gate judged it."""
 
 _EXITS = {"stuck": Exit.STUCK, "held": Exit.HELD}
 """A script learns from the exit code what a person sees first."""
@@ -89,7 +92,7 @@ def text(shown: tuple[HostStatus, ...], now_ms: int) -> str:
 
 def facts(desk: Desk) -> Exit:
     """Ask all hosts what they are and show it, one fact a line."""
-    answers = desk.looked(facts=True)
+    answers = desk.looked(Look(facts=True))
     known = {host: looked.facts for host, looked in answers.items() if isinstance(looked, Looked)}
     if desk.json:
         desk.rows(HostFacts(host, found) for host, found in known.items())
@@ -117,7 +120,7 @@ def _status(host: str, answer: Looked | HeadwayError) -> HostStatus:
         state.phase.value,
         state.running(),
         _since_ms(answer),
-        newest.criteria if newest else "",
+        newest.criteria.removeprefix(NONE) if newest else "",
         answer.alive,
         tuple(difference.sentence for difference in answer.drift),
         _says(answer),
@@ -142,6 +145,8 @@ def _says(looked: Looked) -> str:
         return f"by {state.parked.by}: {state.parked.reason or 'no reason given'}"
     if _down(looked):
         return "; ".join(_down(looked))
+    if looked.unheld:
+        return f"adopted; not held: {'; '.join(looked.unheld)}"
     count = len(looked.drift)
     return f"{count} difference{'s' if count > 1 else ''}" if count else ""
 

@@ -3,10 +3,12 @@
 from headway.control.verbs import namespace     # all a fleet's tasks.py needs
 """
 
+from dataclasses import replace
+
 from invoke.collection import Collection
 
 from headway.control.desk import Desk
-from headway.control.words import acts, looks, reads, whole
+from headway.control.words import acts, looks, one_of, reads, whole
 from headway.wire.phase import Exit
 
 # --- what changes hosts, one after the other --------------------------------------------------
@@ -33,16 +35,22 @@ def rollout(  # noqa: PLR0913 # one keyword an option
     """
     from headway.control import rollout as work
 
-    orders = desk.orders(
-        reason=reason,
+    options = desk.options(
+        reason,
+        wait_s=whole("wait", wait),
+        on_invalid=one_of("on_invalid", on_invalid, ("hold", "return")),
         again=again,
         no_way_back=no_way_back,
         maintenance=maintenance,
-        on_invalid=on_invalid,
         confirm=confirm,
-        wait=wait,
     )
-    return work.rollout(desk.fleet, desk.hosts, desk.options(orders, budget, floor), desk.tell)
+    options = replace(
+        options,
+        budget=whole("budget", budget),
+        floor=whole("floor", floor) if floor else None,
+        peers=desk.inventory.select(("all",)),
+    )
+    return work.rollout(desk.hosts, options, desk.tell)
 
 
 @acts
@@ -55,7 +63,7 @@ def rollback(desk: Desk, *, to: str = "", reason: str = "", wait: str = "") -> E
     from headway.control import rollout as work
 
     return work.rollback(
-        desk.hosts, desk.options(desk.orders(reason=reason, wait=wait)), desk.tell, to
+        desk.hosts, desk.options(reason, wait_s=whole("wait", wait)), desk.tell, to
     )
 
 
@@ -67,8 +75,9 @@ def restart(desk: Desk, *, part: tuple[str, ...] = (), reason: str = "", wait: s
     """
     from headway.control import rollout as work
 
-    orders = desk.orders(reason=reason, wait=wait, relaunch=part or ("*",))
-    return work.restart(desk.hosts, desk.options(orders), desk.tell)
+    return work.restart(
+        desk.hosts, desk.options(reason, wait_s=whole("wait", wait), relaunch=part), desk.tell
+    )
 
 
 @acts
@@ -80,9 +89,7 @@ def adopt(desk: Desk, *, unit: tuple[str, ...] = (), reason: str = "") -> Exit:
     """
     from headway.control import rollout as work
 
-    return work.adopt(
-        desk.fleet, desk.hosts, desk.options(desk.orders(reason=reason)), desk.tell, unit
-    )
+    return work.adopt(desk.hosts, desk.options(reason), desk.tell, unit)
 
 
 @acts
@@ -93,7 +100,7 @@ def park(desk: Desk, *, reason: str = "") -> Exit:
     """
     from headway.control import rollout as work
 
-    return work.park(desk.hosts, desk.options(desk.orders(reason=reason)), desk.tell)
+    return work.park(desk.hosts, desk.options(reason), desk.tell)
 
 
 @acts
@@ -104,7 +111,7 @@ def unpark(desk: Desk, *, reason: str = "", wait: str = "") -> Exit:
     """
     from headway.control import rollout as work
 
-    return work.unpark(desk.hosts, desk.options(desk.orders(reason=reason, wait=wait)), desk.tell)
+    return work.unpark(desk.hosts, desk.options(reason, wait_s=whole("wait", wait)), desk.tell)
 
 
 # --- a transition in hand ---------------------------------------------------------------------
@@ -149,7 +156,7 @@ def abort(desk: Desk, *, reason: str = "") -> Exit:
 def _request(desk: Desk, what: str, reason: str) -> Exit:
     from headway.control import rollout as work
 
-    return work.request(desk.hosts, what, desk.options(desk.orders(reason=reason)), desk.tell)
+    return work.request(desk.hosts, what, desk.options(reason), desk.tell)
 
 
 # --- what asks and changes nothing ------------------------------------------------------------
@@ -164,7 +171,7 @@ def check(desk: Desk, *, gate: tuple[str, ...] = ()) -> Exit:
     """
     from headway.control import rollout as work
 
-    return work.check(desk.fleet, desk.hosts, desk.options(desk.orders()), desk.tell, gate)
+    return work.check(desk.hosts, desk.options(), desk.tell, gate)
 
 
 @looks
@@ -209,7 +216,7 @@ def history(desk: Desk, *, last: str = "20") -> Exit:
     """
     from headway.control.past import show
 
-    return show(desk, whole("last", last, 20))
+    return show(desk, whole("last", last))
 
 
 @reads
@@ -229,7 +236,7 @@ def inventory(desk: Desk) -> Exit:
 
     invoke inventory --host gpu1
     """
-    from headway.control.origins import show
+    from headway.control.reading import inventory as show
 
     return show(desk)
 

@@ -63,10 +63,10 @@ def reads(body: Body) -> Task[Any]:
     return _task(body, {**_HOSTS, **_INVENTORY}, named=False)
 
 
-def whole(option: str, value: str, default: int) -> int:
-    """Read a whole number of zero or more; "" is the default."""
+def whole(option: str, value: str) -> int:
+    """Read a whole number of zero or more; "" is zero."""
     if not value:
-        return default
+        return 0
     if not value.isascii() or not value.isdecimal():
         raise _misfit(option, value, "a whole number")
     return int(value)

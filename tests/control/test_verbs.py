@@ -108,7 +108,7 @@ def test_words_that_do_not_fit_are_exit_2(argv: tuple[str, ...], tmp_path: Path)
 def test_a_number_that_does_not_fit_names_its_option(value: str) -> None:
     """Invoke would end in a traceback; we say which option and what was given."""
     with pytest.raises(HeadwayError, match=f"--wait: '{value}' is not a whole number"):
-        words.whole("wait", value, 0)
+        words.whole("wait", value)
 
 
 def test_a_word_that_does_not_fit_names_the_choices() -> None:
