@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from headway.runner import resources
-from headway.runner.changes import owned, units_of
+from headway.runner.changes import units_of
 from headway.runner.machine import Machine
 from headway.runner.resources import ResourceError
-from headway.runner.resources.unit import FOLDER, effective
 from headway.runner.systemd import SystemdError
 from headway.wire.loader import kind_of
 from headway.wire.release import Origin, Part, Release, release_of
@@ -160,20 +159,6 @@ def _of_interest(part: Part) -> Tuple[str, ...]:
 # --- what nobody manages yet --------------------------------------------------------------------
 
 
-def unmanaged(machine: Machine, release: Release, accepted: Release) -> Dict[str, str]:
-    """Name the units that exist here under a name the release uses, with the part that uses it.
-
-    What the accepted release owns is managed already; a masked unit runs nothing.
-    """
-    mine = owned(accepted)
-    return {
-        unit.name: part.name
-        for part in release.parts
-        for unit in units_of(part)
-        if unit_path(unit.name) not in mine and _exists(machine, unit.name)
-    }
-
-
 def observe(
     machine: Machine, units: Iterable[str], parts: Optional[Mapping[str, str]] = None
 ) -> Release:
@@ -201,15 +186,6 @@ def observe(
         unheld.extend(rest)
     names = tuple(dict.fromkeys(unheld))
     return release_of(tuple(made.values()), Origin.ADOPTED, unheld=names)
-
-
-def _exists(machine: Machine, unit: str) -> bool:
-    path = effective(unit, machine)
-    if path is None:
-        return False
-    seen = machine.disk.seen(path)
-    masked = seen is not None and seen.kind == "link" and machine.disk.link(path) == "/dev/null"
-    return not (masked and path.startswith(FOLDER))
 
 
 def _properties(block: str) -> Dict[str, str]:
