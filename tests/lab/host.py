@@ -14,7 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.lab.command import LabError, detached, run
-from tests.lab.record import MOUNT_SOURCE, Record, mount_source, pids, unified_hierarchy, wait_empty
+from tests.lab.record import (
+    MOUNT_SOURCE,
+    Record,
+    mount_source,
+    pids,
+    unified_hierarchy,
+    wait_empty,
+    wait_unlinked,
+)
 
 BRIDGE = "labbr0"
 GATEWAY = "10.77.0.1"
@@ -140,11 +148,7 @@ class Host:
             os.kill(leader, signal.SIGKILL)
         if not wait_empty(self.cgroup, 10):
             raise LabError(f"{self.name}: processes {sorted(pids(self.cgroup))} outlived its PID 1")
-        # the link goes with the network namespace, a moment after the last process
-        link = Path(f"/sys/class/net/vb-{self.name}")
-        until = time.monotonic() + 3
-        while link.exists() and time.monotonic() < until:
-            time.sleep(0.01)
+        wait_unlinked(f"vb-{self.name}")
 
     def reset(self) -> None:
         """Make the host as new: power off, forget its upper layer, boot. The host key stays."""

@@ -21,8 +21,9 @@ from typing import IO, Self
 import yaml
 
 from tests.lab.command import LabError, detached, run
+from tests.lab.debian import build_repository
 from tests.lab.host import BRIDGE, CGROUP, GATEWAY, Host, HostSpec
-from tests.lab.recipes import CACHE, layers
+from tests.lab.recipes import SERVED, layers
 from tests.lab.record import (
     BRIDGE_ADDRESS,
     MOUNT_SOURCE,
@@ -47,7 +48,7 @@ class Lab:
         self.state = state
         self.hosts: dict[str, Host] = {}
         self.key = state / "key"
-        self.wheels = CACHE / "wheels"
+        self.served = SERVED
         self.known_hosts = state / "known_hosts"
         self.ssh_config = state / "ssh_config"
         self._record = Record(state / "made")
@@ -219,6 +220,8 @@ class Lab:
         run(["ip", "address", "add", f"{GATEWAY}/24", "dev", BRIDGE])
         run(["ip", "link", "set", BRIDGE, "up"])
         cgroup = unified_hierarchy() / CGROUP
+        if cgroup.exists():
+            raise LabError(f"{cgroup} is there and is not the lab's: remove it first")
         self._record.note("cgroup", str(cgroup))
         cgroup.mkdir()
         run(
@@ -240,8 +243,8 @@ class Lab:
     def _serve(self, cgroup: Path) -> None:
         """Start the package index on the bridge; it ends with the lab."""
         cgroup.mkdir()
-        self.wheels.mkdir(parents=True, exist_ok=True)
-        index = [sys.executable, "-m", "tests.lab.index", str(self.wheels), GATEWAY]
+        build_repository(self.served / "apt")
+        index = [sys.executable, "-m", "tests.lab.index", str(self.served), GATEWAY]
         with (self.state / "index.log").open("w") as log:
             detached(index, cgroup, log, cwd=REPO)
 

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.lab import engine
+from tests.lab import debian, engine
 from tests.lab.command import LabError, run
 from tests.lab.sources import apt_line, codename
 
 CACHE = Path("/var/cache/headway-lab")
+SERVED = CACHE / "served"  # what hosts can install: wheels, and a repository for apt under apt/
 OPS_PASSWORD = "lab-ops"  # noqa: S105 - a lab host's own user; tests type it when sudo asks
 
 PACKAGES = (
@@ -67,6 +68,7 @@ FILES = {
         "[global]\nindex-url = http://10.77.0.1:8077/simple/\ntrusted-host = 10.77.0.1\n"
         "disable-pip-version-check = true\n"
     ),
+    "etc/apt/sources.list": debian.SOURCES_LIST,
     "etc/machine-id": "",
 }
 UNWANTED = (
@@ -84,20 +86,20 @@ def layers(name: str) -> list[Path]:
         recipe = RECIPES[name]
     except KeyError:
         raise LabError(f"no recipe {name!r}; there are {', '.join(sorted(RECIPES))}") from None
-    debian = cached(
+    suite = cached(
         f"debian-{name}",
         f"{recipe} {FILES} {UNWANTED} {LEAN} {OPS_PASSWORD}",
         lambda root: _debian(recipe, root),
     )
     shared = cached("shared", engine.shared_content(), engine.build_shared)
     if not recipe.engine:
-        return [shared, debian]
+        return [shared, suite]
     venv = cached(
         f"engine-{name}",
-        f"{debian.name} {engine.REQUIREMENT}",
-        lambda upper: engine.build_venv(debian, CACHE / "wheels", upper),
+        f"{suite.name} {engine.REQUIREMENT}",
+        lambda upper: engine.build_venv(suite, SERVED, upper),
     )
-    return [shared, venv, debian]
+    return [shared, venv, suite]
 
 
 def cached(kind: str, content: str, build: Callable[[Path], None]) -> Path:

