@@ -18,8 +18,7 @@ from headway.control.errors import HeadwayError, LostError, UnreachableError
 from headway.control.pack import Pack
 from headway.control.transport import Stream, Transport
 from headway.wire.event import Answer
-from headway.wire.loader import WireError, line, loads, parse
-from headway.wire.loader import load as load_value
+from headway.wire.loader import WireError, line, load, parse
 from headway.wire.talk import (
     ABSENT_MARK,
     HELLO_MARK,
@@ -64,16 +63,22 @@ def converse(  # noqa: PLR0913 # what a conversation needs to know of its host
         if mark == ABSENT_MARK:
             _bring(ear, words, python, pack, progress)
             mark, words = ear.mark((HELLO_MARK,), hello_s)
-        try:
-            hello = loads(Hello, words)
-        except WireError as error:
-            raise UnreachableError(
-                f"{host}: the runner's first line does not fit: {error}"
-            ) from None
+        hello = _hello(host, words)
     except BaseException:
         ear.stream.close()
         raise
     return Session(transport, ear, hello, progress)
+
+
+def _hello(host: str, words: str) -> Hello:
+    try:
+        word = _word(words)
+    except WireError as error:
+        raise UnreachableError(f"{host}: the runner's hello does not fit: {error}") from None
+    if isinstance(word, Hello):
+        return word
+    said = word.sentence if isinstance(word, Trouble) else f"not hello, but {words[:80]}"
+    raise UnreachableError(f"{host}: the runner said {said}")
 
 
 def _bring(ear: "_Ear", words: str, python: str, pack: Pack, progress: Progress) -> None:
@@ -113,19 +118,22 @@ class Session:
         self.close()
 
     def order(self, order: Order, blobs: Mapping[str, bytes] | None = None) -> Iterator[FromHost]:
-        """Give the order and yield every word up to Done or Trouble, that one included.
+        """Give the order now; the words that follow end with Done or Trouble.
 
         After Missing, asking for the next word sends the blobs and Go. LostError: the connection
         went before the last word.
         """
         self._say(line(order))
+        return self._words(blobs or {})
+
+    def _words(self, blobs: Mapping[str, bytes]) -> Iterator[FromHost]:
         while True:
             word = self._ear.word()
             yield word
             if isinstance(word, (Done, Trouble)):
                 return
             if isinstance(word, Missing):
-                self._supply(word, blobs or {})
+                self._supply(word, blobs)
 
     def say(self, word: Answer | Request) -> None:
         """Say something while an order is under way."""
@@ -164,6 +172,11 @@ def _send(stream: Stream, what: str, data: bytes, progress: Progress) -> None:
     for start in range(0, len(data), CHUNK_BYTES):
         stream.send(data[start : start + CHUNK_BYTES])
         progress(what, min(start + CHUNK_BYTES, len(data)), len(data))
+
+
+def _word(text: str | bytes) -> FromHost:
+    word: FromHost = load(FromHost, parse(text))  # type: ignore[arg-type] # mypy knows no Type[Union]
+    return word
 
 
 class _Ear:
@@ -207,10 +220,9 @@ class _Ear:
         text = bytes(self._heard[:end])
         del self._heard[: end + 1]
         try:
-            word: FromHost = load_value(FromHost, parse(text))  # type: ignore[arg-type] # a Union is what the loader reads
+            return _word(text)
         except WireError as error:
             raise LostError(f"{self.host}: the runner said what does not fit: {error}") from None
-        return word
 
     def _more(self, until: float, deadline_s: float) -> None:
         left = until - time.monotonic()

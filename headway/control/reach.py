@@ -23,6 +23,7 @@ class Reach:
     pack: Pack
     dial: Dial
     become_password: Secret | None = None
+    ssh_config: Path | None = None
 
     def open(self, host: Host, tell: Sink, *, again: bool = False) -> Session:
         """Connect and hear the runner's hello; UnreachableError where that cannot be had."""
@@ -57,7 +58,7 @@ def over_ssh(
     """Reach hosts over SSH; `ssh_config` is used instead of ~/.ssh/config."""
     from headway.control import ssh  # 0.15 s, needed only once a host is called
 
-    return Reach(pack, lambda host: ssh.connect(host, ssh_config), become_password)
+    return Reach(pack, lambda host: ssh.connect(host, ssh_config), become_password, ssh_config)
 
 
 def _python(host: Host) -> str:

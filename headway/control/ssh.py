@@ -31,7 +31,6 @@ KNOWN_HOSTS = "~/.ssh/known_hosts ~/.ssh/known_hosts2"
 SYSTEM_KNOWN_HOSTS = "/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2"
 _CHUNK_BYTES = 1 << 16
 _LOST = -1  # paramiko's exit status of a channel that went without one
-_ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
 
 # Paramiko logs what it also raises, with tracebacks, to stderr: messages are ours to make.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
@@ -129,11 +128,7 @@ def quoted(word: str) -> str:
 
 
 def _described(host: Host, config_file: Path | None) -> fabric.Connection:
-    words: dict[str, str] = {}
-    for name in _ARGUMENTS:
-        value = host.vars.get(name)
-        if value is not None:
-            words = {**ssh_config.options(str(value.value), value.where), **words}
+    words = ssh_config.of_host(host)
     own = ssh_config.for_host(host.address, words) if words else ""
     try:
         config = fabric.Config(lazy=True, ssh_config=_parsed(own + _text(config_file)))

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from headway.control.errors import ConfigError
+from headway.control.inventory.model import Host
 
 USER = Path("~/.ssh/config")
 SYSTEM = Path("/etc/ssh/ssh_config")
+_ARGUMENTS = ("ansible_ssh_extra_args", "ansible_ssh_common_args")
 _DEEPEST = 16  # OpenSSH's own limit
 _EVERY_HOST = "Host *"
 
@@ -32,6 +34,16 @@ def text(chosen: Path | None = None) -> str:
 def for_host(address: str, words: Mapping[str, str]) -> str:
     """Write -o words as a block that only this host reads, before everything else."""
     return _text([f"Host {address}", *(f"  {key} {value}" for key, value in words.items())])
+
+
+def of_host(host: Host) -> dict[str, str]:
+    """Read the ssh words of a host's inventory; the extra ones win."""
+    found: dict[str, str] = {}
+    for name in _ARGUMENTS:
+        value = host.vars.get(name)
+        if value is not None:
+            found = {**options(str(value.value), value.where), **found}
+    return found
 
 
 def options(arguments: str, where: str) -> dict[str, str]:

@@ -121,9 +121,17 @@ def hear():
     return json.loads(sys.stdin.buffer.readline())
 def hear_bytes(size):
     return sys.stdin.buffer.read(size)
-sys.stdout.write("headway-runner-hello " + json.dumps(HELLO) + "\\n")
+sys.stdout.write("headway-runner-hello " + json.dumps({"hello": HELLO}) + "\\n")
 sys.stdout.flush()
 """
+
+
+def installed(pack: Pack, root: Path) -> None:
+    """Put a runner on a double of a host, as if it had been brought before."""
+    for name, data in pack.files.items():
+        path = root / "headway/runner" / pack.sha256 / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
 
 
 def scripted(script: str) -> Pack:

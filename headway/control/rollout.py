@@ -1,0 +1,210 @@
+"""What the verbs do to hosts: rollout and its kin, each a few lines over visits.
+
+Every function tells its story to a sink and returns the exit code that speaks for all hosts.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from headway.control.asks import Asks, is_peer
+from headway.control.crew import Crew, Outcome
+from headway.control.errors import HeadwayError, UnreachableError
+from headway.control.fleet import Fleet
+from headway.control.inventory.model import Host
+from headway.control.reach import Reach
+from headway.control.render import Rendered, render
+from headway.control.story import Began, Ended, Sink
+from headway.control.visit import LOST_S, Task, Visit
+from headway.wire.gate import criteria_of
+from headway.wire.phase import Exit, worst
+from headway.wire.record import Orders
+from headway.wire.resources import Unit
+from headway.wire.talk import (
+    Adopt,
+    Check,
+    Look,
+    Looked,
+    Order,
+    Park,
+    Repair,
+    Request,
+    Rollback,
+    Rollout,
+)
+
+AHEAD = 32
+LOOKS = 32
+_STATE = Look()
+
+
+@dataclass(frozen=True)
+class Options:
+    """The fleet, the way to it, and what the operator allows.
+
+    `budget` hosts may end otherwise than accepted; `floor` others must serve (None: all). `peers`
+    are the hosts of the whole inventory, for the floor. `ahead` hosts are connected to at once.
+    After `lost_s` seconds without news of a host its outcome is unknown.
+    """
+
+    fleet: Fleet
+    orders: Orders
+    reach: Reach
+    budget: int = 0
+    floor: int | None = None
+    peers: tuple[Host, ...] = ()
+    ahead: int = AHEAD
+    lost_s: float = LOST_S
+
+
+def rollout(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
+    """Bring hosts to what the fleet describes, one at a time; all are rendered before any."""
+    rendered = {host.name: render(options.fleet, host) for host in hosts}
+    checks = options.reach.pack.checks_sha256
+    tasks = [
+        Task(
+            host,
+            Rollout(
+                rendered[host.name].release,
+                criteria_of(rendered[host.name].gates, checks),
+                replace(options.orders, floor=_has_peers(host, options)),
+            ),
+            rendered[host.name].blobs,
+        )
+        for host in hosts
+    ]
+    return _run("rollout", tasks, options, tell, ahead=options.ahead)
+
+
+def rollback(hosts: Sequence[Host], options: Options, tell: Sink, to: str = "") -> Exit:
+    """Go back, one host at a time, from each host's own record."""
+    return _each("rollback", hosts, Rollback(options.orders, to), options, tell)
+
+
+def restart(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
+    """Launch the accepted release again, one host at a time."""
+    return _each("restart", hosts, Repair(options.orders), options, tell)
+
+
+def unpark(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
+    """Bring parked hosts back to their accepted release, one at a time."""
+    return _each("unpark", hosts, Repair(options.orders), options, tell)
+
+
+def park(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
+    """Stop services on purpose, one host at a time."""
+    return _each("park", hosts, Park(options.orders), options, tell)
+
+
+def request(hosts: Sequence[Host], what: str, options: Options, tell: Sink) -> Exit:
+    """Hand a person's wish to the transitions in hand: hold, resume, accept, abort."""
+    order = Request(what, options.orders.by, options.orders.reason)
+    tasks = [Task(host, order) for host in hosts]
+    return _run(what, tasks, options, tell, together=True)
+
+
+def adopt(hosts: Sequence[Host], options: Options, tell: Sink, units: Sequence[str] = ()) -> Exit:
+    """Record what runs as accepted: these units, else those that the description names."""
+    named = {host.name: tuple(units) or _units(render(options.fleet, host)) for host in hosts}
+    tasks = [Task(host, Adopt(named[host.name], options.orders)) for host in hosts]
+    return _run("adopt", tasks, options, tell, together=True)
+
+
+def check(hosts: Sequence[Host], options: Options, tell: Sink, gates: Sequence[str] = ()) -> Exit:
+    """Judge what runs by today's gates; all hosts at once, for nothing is changed."""
+    checks = options.reach.pack.checks_sha256
+    tasks = [
+        Task(host, Check(criteria_of(render(options.fleet, host).gates, checks), tuple(gates)))
+        for host in hosts
+    ]
+    return _run("check", tasks, options, tell, together=True)
+
+
+def look(
+    hosts: Sequence[Host],
+    reach: Reach,
+    order: Look | Callable[[Host], Look] = _STATE,
+    tell: Sink = lambda _told: None,
+) -> dict[str, Looked | HeadwayError]:
+    """Ask hosts at once what they record and what is so, in their order; errors are answers."""
+
+    def seen(host: Host) -> Looked | HeadwayError:
+        wanted = order if isinstance(order, Look) else order(host)
+        try:
+            with reach.open(host, tell) as session:
+                words = list(session.order(wanted))
+        except HeadwayError as error:
+            return error
+        found = [word for word in words if isinstance(word, Looked)]
+        said = getattr(words[-1], "sentence", "")
+        return found[0] if found else UnreachableError(f"{host.name}: {said}")
+
+    if not hosts:
+        return {}
+    with ThreadPoolExecutor(min(LOOKS, len(hosts))) as pool:
+        answers = list(pool.map(seen, hosts))
+    return {host.name: answer for host, answer in zip(hosts, answers, strict=True)}
+
+
+# --- how all of them run ------------------------------------------------------------------------
+
+
+def _each(verb: str, hosts: Sequence[Host], order: Order, options: Options, tell: Sink) -> Exit:
+    return _run(verb, [Task(host, order) for host in hosts], options, tell)
+
+
+def _run(  # noqa: PLR0913 # what the verbs differ in
+    verb: str,
+    tasks: Sequence[Task],
+    options: Options,
+    tell: Sink,
+    *,
+    ahead: int = 0,
+    together: bool = False,
+) -> Exit:
+    """Tell that it begins, run the visits, tell how it ended."""
+    began = time.monotonic()
+    name = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + os.urandom(2).hex()
+    hosts = tuple(task.host.name for task in tasks)
+    tell(Began(name, verb, hosts, options.orders.by, int(time.time() * 1000)))
+    by = options.orders.by
+
+    def looking(others: Sequence[Host]) -> dict[str, Looked | HeadwayError]:
+        return look(others, options.reach)
+
+    crew = Crew(tell, by, budget=options.budget, ahead=ahead)
+    answer = Asks(options.fleet, options.reach, tell, options.peers, options.floor, by, looking)
+    visits = [
+        Visit(
+            task,
+            options.reach,
+            tell,
+            answer=answer,
+            moved=crew.moved,
+            lost_s=options.lost_s,
+        )
+        for task in tasks
+    ]
+    outcome: Outcome = crew.all_at_once(visits) if together else crew.one_by_one(visits)
+    code = worst(outcome.codes)
+    took_ms = int((time.monotonic() - began) * 1000)
+    tell(Ended(name, int(code), outcome.untouched, took_ms))
+    return code
+
+
+def _has_peers(host: Host, options: Options) -> bool:
+    roles = {instance.role for instance in host.instances}
+    return options.floor != 0 and any(
+        is_peer(other, host, role) for other in options.peers for role in roles
+    )
+
+
+def _units(rendered: Rendered) -> tuple[str, ...]:
+    return tuple(
+        resource.name
+        for part in rendered.release.parts
+        for resource in part.resources
+        if isinstance(resource, Unit)
+    )
