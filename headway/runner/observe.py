@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from headway.runner import resources
-from headway.runner.changes import units_of
+from headway.runner.changes import owned, units_of
 from headway.runner.machine import Machine
 from headway.runner.resources import ResourceError
-from headway.runner.systemd import SystemdError
+from headway.runner.resources.unit import FOLDER, effective
 from headway.wire.loader import kind_of
 from headway.wire.release import Origin, Part, Release, release_of
 from headway.wire.resources import Resource, unit_path
@@ -19,6 +19,10 @@ from headway.wire.talk import Difference
 from headway.wire.tools import Run
 
 _STATE = ("LoadState", "ActiveState", "SubState", "NRestarts", "InvocationID", "MainPID")
+
+
+class ObserveError(Exception):
+    """Nobody can see what runs here: one sentence."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class UnitState:
 
 
 def unit_states(run: Run, units: Sequence[str]) -> Dict[str, UnitState]:
-    """Ask systemd once about all these units, or raise SystemdError."""
+    """Ask systemd once about all these units, or raise ObserveError."""
     return {
         unit: UnitState(
             row.get("LoadState", ""),
@@ -58,7 +62,7 @@ def unit_states(run: Run, units: Sequence[str]) -> Dict[str, UnitState]:
 def shown(run: Run, units: Sequence[str], names: Sequence[str]) -> Dict[str, Dict[str, str]]:
     """Read properties of several units with one command; a name that repeats keeps all its lines.
 
-    systemd answers in the order it is asked, a blank line between two units. SystemdError when it
+    systemd answers in the order it is asked, a blank line between two units. ObserveError when it
     does not answer: a unit that nobody sees would be overwritten.
     """
     if not units:
@@ -66,7 +70,7 @@ def shown(run: Run, units: Sequence[str], names: Sequence[str]) -> Dict[str, Dic
     ran = run(["systemctl", "show", "--no-pager", "--property=" + ",".join(names), *units])
     if ran.code != 0:
         said = ran.stderr.decode(errors="replace").strip().splitlines() or [f"code {ran.code}"]
-        raise SystemdError(f"systemd does not say what runs here: {said[0]}")
+        raise ObserveError(f"systemd does not say what runs here: {said[0]}")
     blocks = ran.stdout.decode(errors="replace").strip("\n").split("\n\n")
     return {unit: _properties(block) for unit, block in zip(units, blocks)}
 
@@ -76,7 +80,7 @@ def alive(release: Release, machine: Machine) -> Dict[str, str]:
     asked = {part.name: unit for part in release.parts for unit in _of_interest(part)[:1]}
     try:
         states = unit_states(machine.run, tuple(dict.fromkeys(asked.values())))
-    except SystemdError as error:
+    except ObserveError as error:
         return dict.fromkeys(asked, str(error))
     return {part: states[unit].sentence() for part, unit in asked.items() if unit in states}
 
@@ -91,7 +95,7 @@ def down(release: Release, machine: Machine) -> Dict[str, str]:
     units = tuple(dict.fromkeys(unit for row in asked.values() for unit in row))
     try:
         states = unit_states(machine.run, units)
-    except SystemdError as error:
+    except ObserveError as error:
         return {name: str(error) for name, row in asked.items() if row}
     found: Dict[str, str] = {}
     for part in release.parts:
@@ -112,11 +116,11 @@ def down(release: Release, machine: Machine) -> Dict[str, str]:
 
 
 def differences(
-    release: Release, machine: Machine, *, parked: bool = False
+    release: Release, machine: Machine, *, enabled: bool = True
 ) -> Tuple[Difference, ...]:
     """Name everything that is not as this release wants it; nothing is run where files match.
 
-    Of a parked host nobody expects that its units start at boot.
+    `enabled` false: whether units start at boot does not count, as on a parked host.
     """
     return tuple(
         Difference(
@@ -128,19 +132,16 @@ def differences(
         )
         for part in release.parts
         for resource in part.resources
-        for sentence in _wrong(resource, machine, enabled=not parked)
+        for sentence in _wrong(resource, machine, enabled=enabled)
     )
 
 
-def part_differences(part: Part, machine: Machine) -> Tuple[str, ...]:
-    """Say the same of one part, a sentence each, as a transition looks at it.
-
-    Whether units start at boot is set last there, so it does not count.
-    """
+def sentences(part: Part, machine: Machine, *, enabled: bool = True) -> Tuple[str, ...]:
+    """Say the same of one part, a sentence each: what gate `in_place` judges by."""
     return tuple(
         sentence
         for resource in part.resources
-        for sentence in _wrong(resource, machine, enabled=False)
+        for sentence in _wrong(resource, machine, enabled=enabled)
     )
 
 
@@ -157,6 +158,20 @@ def _of_interest(part: Part) -> Tuple[str, ...]:
 
 
 # --- what nobody manages yet --------------------------------------------------------------------
+
+
+def unmanaged(machine: Machine, release: Release, accepted: Release) -> Dict[str, str]:
+    """Name the units that exist here under a name the release uses, with the part that uses it.
+
+    What the accepted release owns is managed already; a masked unit runs nothing.
+    """
+    mine = owned(accepted)
+    return {
+        unit.name: part.name
+        for part in release.parts
+        for unit in units_of(part)
+        if unit_path(unit.name) not in mine and _exists(machine, unit.name)
+    }
 
 
 def observe(
@@ -186,6 +201,15 @@ def observe(
         unheld.extend(rest)
     names = tuple(dict.fromkeys(unheld))
     return release_of(tuple(made.values()), Origin.ADOPTED, unheld=names)
+
+
+def _exists(machine: Machine, unit: str) -> bool:
+    path = effective(unit, machine)
+    if path is None:
+        return False
+    seen = machine.disk.seen(path)
+    masked = seen is not None and seen.kind == "link" and machine.disk.link(path) == "/dev/null"
+    return not (masked and path.startswith(FOLDER))
 
 
 def _properties(block: str) -> Dict[str, str]:

@@ -7,8 +7,8 @@ import pytest
 
 from headway.runner import observe
 from headway.runner.adoption import options
+from headway.runner.observe import ObserveError
 from headway.runner.resources.venv import fingerprint
-from headway.runner.systemd import SystemdError
 from headway.wire.release import EMPTY, Origin, Part, SubjectSpec, release_of
 from headway.wire.resources import Blob, Dir, DropIn, File, Unit
 from headway.wire.talk import Difference
@@ -154,8 +154,25 @@ def test_a_unit_that_cannot_run_is_left_out(tmp_path: Path, load: str) -> None:
 def test_what_nobody_can_see_is_not_taken_for_absent(tmp_path: Path) -> None:
     """Taken for a bare host, its units would be overwritten without a way back."""
     machine, _ = machine_at(tmp_path, {"systemctl": (1, "", "Failed to connect to bus\n")})
-    with pytest.raises(SystemdError, match="does not say what runs here: Failed to connect"):
+    with pytest.raises(ObserveError, match="does not say what runs here: Failed to connect"):
         observe.observe(machine, ["x.service"])
+
+
+def test_unmanaged_units_are_those_the_release_uses_and_nobody_owns(tmp_path: Path) -> None:
+    """A masked unit runs nothing; a packaged one does."""
+    machine, _ = machine_at(tmp_path)
+    _put(tmp_path, f"{UNITS}/ours.service", "")
+    _put(tmp_path, f"{UNITS}/theirs.service", "")
+    _put(tmp_path, "usr/lib/systemd/system/packaged.service", "")
+    (tmp_path / UNITS / "masked.service").symlink_to("/dev/null")
+    names = ["ours", "theirs", "packaged", "masked", "new"]
+    units = tuple(Unit(f"{name}.service", NOTHING) for name in names)
+    accepted = release_of((Part("engine", "r", units[:1]),))
+    wanted = release_of((Part("engine", "r", units),))
+    assert observe.unmanaged(machine, wanted, accepted) == {
+        "theirs.service": "engine",
+        "packaged.service": "engine",
+    }
 
 
 def test_drift_is_named_by_part_kind_and_name(tmp_path: Path) -> None:
@@ -171,7 +188,7 @@ def test_drift_is_named_by_part_kind_and_name(tmp_path: Path) -> None:
         Difference("a", "dir", "/opt/d", "/opt/d is missing"),
         Difference("b", "file", "/etc/x.conf", said),
     )
-    assert observe.part_differences(release.parts[0], machine) == (said, "/opt/d is missing")
+    assert observe.sentences(release.parts[0], machine) == (said, "/opt/d is missing")
     assert run.calls == []
 
 
@@ -181,8 +198,8 @@ def test_enabled_counts_at_rest_alone(tmp_path: Path) -> None:
     _put(tmp_path, f"{UNITS}/x.service", FRAGMENT)
     release = release_of((Part("a", "r", (Unit("x.service", blob(machine, FRAGMENT)),)),))
     said = "x.service: is not enabled: it would not start at boot"
-    assert observe.part_differences(release.parts[0], machine) == ()
-    assert observe.differences(release, machine, parked=True) == ()
+    assert observe.sentences(release.parts[0], machine, enabled=False) == ()
+    assert observe.differences(release, machine, enabled=False) == ()
     assert [each.sentence for each in observe.differences(release, machine)] == [said]
 
 

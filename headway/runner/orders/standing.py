@@ -3,7 +3,6 @@
 from typing import Dict, Optional
 
 from headway.runner import observe
-from headway.runner.changes import started_units
 from headway.runner.machine import Machine
 from headway.wire.gate import Criteria
 from headway.wire.record import State
@@ -25,22 +24,11 @@ def fallen(
         found.setdefault(difference.part, difference.sentence)
     if parked:
         return found
-    for part, sentence in _down(machine, release).items():
+    for part, sentence in observe.down(release, machine).items():
         found.setdefault(part, sentence)
     if not found and criteria is not None:
         found.update(_unhealthy(machine, release, criteria))
     return found
-
-
-def _down(machine: Machine, release: Release) -> Dict[str, str]:
-    """Name the parts with a unit that should run and does not; systemd is asked once."""
-    wanted = {unit: part.name for part in release.parts for unit in started_units(part)}
-    states = observe.unit_states(machine.run, tuple(wanted))
-    return {
-        part: f"{unit} is {states[unit].sentence() if unit in states else 'not known to systemd'}"
-        for unit, part in wanted.items()
-        if unit not in states or states[unit].active not in ("active", "activating", "reloading")
-    }
 
 
 def _unhealthy(machine: Machine, release: Release, criteria: Criteria) -> Dict[str, str]:
