@@ -14,9 +14,11 @@ from functools import cached_property
 from pathlib import Path
 
 import headway
-from headway.control.fleet import Fleet
+from headway.control.fleet import Fleet, builtin
 
 CHECKS = "headway_checks"
+HOST_FILES = ("headway-recover.service", "headway-host")
+"""What the runner puts on a host beside its record: recovery at boot, and a command."""
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can say: the same bytes at any time
 _ENTRY = "headway/runner/__main__.py"
 
@@ -60,6 +62,8 @@ def pack(fleet: Fleet) -> Pack:
         for path in _sources(checks):
             files[f"{CHECKS}/{path.relative_to(checks).as_posix()}"] = path.read_bytes()
     files.setdefault(f"{CHECKS}/__init__.py", b"")
+    for name in HOST_FILES:
+        files[f"host/{name}"] = (builtin("systemd") / name).read_bytes()
     files["__main__.py"] = files[_ENTRY]
     return Pack(files)
 
