@@ -47,6 +47,11 @@ def params_type(fleet: Fleet, kind: str, where: str) -> type[Any]:
     return found
 
 
+def where(fleet: Fleet, kind: str, at: str) -> str:
+    """Say where a kind is judged unless its gate says otherwise: its WHERE, or on the host."""
+    return str(getattr(check(fleet, kind, at), "WHERE", "host"))
+
+
 @cache
 def _load(path: Path, shown: str) -> ModuleType:
     """Import a check by its file, under the name it has on a host."""

@@ -12,7 +12,7 @@ from headway.control.unit_file import WHITESPACE, TextError, logical_lines
 
 # systemd refuses a unit whose line, continuations joined, is longer (LONG_LINE_MAX), and the
 # kernel refuses a single word longer than MAX_ARG_STRLEN.
-LONGEST_LINE = 1024 * 1024
+LONGEST_LINE = 1024 * 1024 - len("ExecStart=")
 LONGEST_WORD = 128 * 1024
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=@,+-]+")
