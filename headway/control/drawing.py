@@ -37,7 +37,6 @@ STYLES = {
 
 _VERDICTS = {Verdict.PASS: "good", Verdict.FAIL: "bad", Verdict.INVALID: "unsure"}
 _PHASES = {
-    Phase.IDLE: ("at rest", "quiet"),
     Phase.OPEN: ("the host is locked for this; is it ready?", "quiet"),
     Phase.TRYING: ("the way back is on disk; changing", "head"),
     Phase.PROVEN: ("every gate on the host passed", "good"),
@@ -178,7 +177,7 @@ class _Pen:
 
 def _said(pen: _Pen, body: event.Body) -> Iterator[Line]:
     match body:
-        case event.Moved():
+        case event.Moved() if body.to is not Phase.IDLE:
             sentence, style = _PHASES[body.to]
             yield pen.fact(body.to.value, body.why or sentence, style)
         case event.StepDone():
@@ -188,13 +187,15 @@ def _said(pen: _Pen, body: event.Body) -> Iterator[Line]:
             yield pen.step(gate, "wait", "quiet", body.waited_ms, body.reason)
         case event.Reported():
             yield from _report(pen, body.report)
-        case event.Asked(ask=ask):
+        case event.Asked(ask=ask) if ask.what != "floor":
             silence = f"(default after {took(ask.deadline_s * 1000)}: {ask.default})"
             yield pen.fact(_of(ask.part, f"asks {ask.what}"), f"{ask.detail} {silence}".strip())
         case event.Replied(answer=answer):
-            yield pen.fact("answer", f"{answer.value}, by {answer.by}")
-        case event.StepBegan() | event.Rested():
-            # The live line says what begins; the host's last word is drawn when its turn ends.
+            what = pen.picture.at(pen.host).asked.get(answer.n, "answer")
+            yield pen.fact(what, f"{answer.value}, by {answer.by}")
+        case event.StepBegan() | event.Asked() | event.Moved() | event.Rested():
+            # The live line says what begins and what is asked for a moment; that the host rests
+            # again is said with its last word, when its turn ends.
             return
         case _:
             assert_never(body)

@@ -146,6 +146,7 @@ class _Recorder:
 _BEGAN = "INSERT OR REPLACE INTO rollouts (id, verb, by, at_ms) VALUES (?, ?, ?, ?)"
 _HOST = "INSERT OR REPLACE INTO hosts (rollout, host, n) VALUES (?, ?, ?)"
 _TURN = "UPDATE hosts SET release = ? WHERE rollout = ? AND host = ?"
+_RESTED = "UPDATE hosts SET release = ? WHERE rollout = ? AND host = ? AND release = ''"
 _HOST_ENDED = """
     UPDATE hosts SET outcome = ?, exit_code = ?, sentence = ? WHERE rollout = ? AND host = ?
 """
@@ -185,8 +186,10 @@ def _event_rows(told: story.HostSaid, rollout: str) -> Iterator[_Row]:
     match said.body:
         case Moved(to=to, why=why):
             yield _MOVE, (*key, rollout, said.at_ms, to.value, why)
-        case Rested(phase=phase, sentence=sentence):
-            yield _MOVE, (*key, rollout, said.at_ms, phase.value, sentence)
+        case Rested(phase=phase, accepted=accepted, sentence=sentence):
+            yield _RESTED, (accepted, rollout, told.host)
+            if said.transition:
+                yield _MOVE, (*key, rollout, said.at_ms, phase.value, sentence)
         case Reported(report=report):
             judged = (report.verdict.value, report.fate.value, report.took_ms)
             evidence = json.dumps(report.evidence, ensure_ascii=False)

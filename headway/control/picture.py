@@ -6,9 +6,7 @@ from functools import singledispatch
 
 from headway.control import story
 from headway.wire import event
-from headway.wire.gate import Report
 from headway.wire.phase import Phase
-from headway.wire.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -20,7 +18,7 @@ class HostPicture:
     release: str = ""
     phase: Phase = Phase.IDLE
     doing: str = ""
-    failed: tuple[Report, ...] = ()
+    asked: Mapping[int, str] = field(default_factory=dict)
     outcome: str = ""
     sentence: str = ""
     exit_code: int = 0
@@ -107,9 +105,8 @@ def _(told: story.HostSaid, host: HostPicture) -> HostPicture:
             return replace(host, doing=" ".join(filter(None, (part, step, detail))))
         case event.Waiting(part=part, gate=gate, reason=reason):
             return replace(host, doing=f"{part} {gate}: {reason}")
-        case event.Reported(report=report) if report.verdict is not Verdict.PASS:
-            return replace(host, failed=(*host.failed, report), doing="")
         case event.Asked(ask=ask):
-            return replace(host, doing=f"asks: {ask.what}")
+            asked = {**host.asked, ask.n: ask.what}
+            return replace(host, asked=asked, doing=f"asks {ask.what}: {ask.detail}")
         case _:
             return replace(host, doing="")

@@ -179,3 +179,12 @@ def test_where_the_history_of_a_fleet_lies(tmp_path: Path, monkeypatch: pytest.M
     assert lab.is_relative_to(tmp_path / "state" / "headway")
     monkeypatch.setenv("HEADWAY_HISTORY", str(tmp_path / "elsewhere.sqlite"))
     assert path_of(Fleet(tmp_path, "lab")) == tmp_path / "elsewhere.sqlite"
+
+
+def test_a_host_that_needed_nothing_is_recorded_with_what_it_runs(tmp_path: Path) -> None:
+    """An unchanged host had no turn: its own last word names the release."""
+    path = tmp_path / "history.sqlite"
+    _record(path, "unchanged")
+    ((host, *_),) = (rollout.hosts for rollout in past(path, 20))
+    assert (host.release, host.outcome) == ("3f9a12c04b7e", "unchanged")
+    assert _ask(path, "SELECT count(*) FROM moves") == [(0,)]
