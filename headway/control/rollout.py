@@ -78,9 +78,17 @@ def rollout(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
     return _run("rollout", tasks, options, tell, ahead=options.ahead)
 
 
-def rollback(hosts: Sequence[Host], options: Options, tell: Sink, to: str = "") -> Exit:
+def rollback(
+    hosts: Sequence[Host],
+    options: Options,
+    tell: Sink,
+    to: str = "",
+    *,
+    current_secrets: bool = False,
+) -> Exit:
     """Go back, one host at a time, from each host's own record."""
-    return _each("rollback", hosts, Rollback(options.orders, to), options, tell)
+    order = Rollback(options.orders, to, current_secrets)
+    return _each("rollback", hosts, order, options, tell)
 
 
 def restart(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
@@ -90,7 +98,7 @@ def restart(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
 
 def unpark(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
     """Bring parked hosts back to their accepted release, one at a time."""
-    return _each("unpark", hosts, Repair(options.orders), options, tell)
+    return _each("unpark", hosts, Repair(options.orders, unpark=True), options, tell)
 
 
 def park(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:

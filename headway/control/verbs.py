@@ -54,7 +54,14 @@ def rollout(  # noqa: PLR0913 # one keyword an option
 
 
 @acts
-def rollback(desk: Desk, *, to: str = "", reason: str = "", wait: str = "") -> Exit:
+def rollback(
+    desk: Desk,
+    *,
+    to: str = "",
+    current_secrets: bool = False,
+    reason: str = "",
+    wait: str = "",
+) -> Exit:
     """Go back to an accepted release of the host's own record.
 
     invoke rollback --host gpu1
@@ -62,9 +69,8 @@ def rollback(desk: Desk, *, to: str = "", reason: str = "", wait: str = "") -> E
     """
     from headway.control import rollout as work
 
-    return work.rollback(
-        desk.hosts, desk.options(reason, wait_s=whole("wait", wait)), desk.tell, to
-    )
+    options = desk.options(reason, wait_s=whole("wait", wait))
+    return work.rollback(desk.hosts, options, desk.tell, to, current_secrets=current_secrets)
 
 
 @acts

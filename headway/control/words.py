@@ -36,6 +36,7 @@ HELP: Mapping[str, str] = {
     "wait": "seconds to wait for another transition on a host (default: not at all)",
     "confirm": "ask before a proved release is kept, over a new connection",
     "to": "the id of the accepted release to go back to (default: the newest one not running)",
+    "current_secrets": "keep the secret files of the running release, not the recorded ones",
     "unit": "a unit to adopt (default: those the roles of the host use); repeatable",
     "part": "a part to restart (default: all parts of the host); repeatable",
     "gate": "ask only this gate; repeatable",
