@@ -1,4 +1,8 @@
 # Everything from a bare Debian with git, make and python3. The second time it takes seconds.
+#
+# The locks, after a change of pyproject.toml's dependencies (the second one with --extra dev too):
+#   uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+#      --no-emit-index-url --no-emit-find-links --extra outside pyproject.toml -o requirements.lock
 
 VENV := .venv
 LOCK := requirements-dev.lock
