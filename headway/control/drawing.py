@@ -67,11 +67,10 @@ _NEXT = {
     Exit.WENT_BACK: "invoke history --host {host}   (what failed is refused until it changes)",
     Exit.HELD: "invoke resume | accept | rollback --host {host}",
     Exit.LOCKED: "invoke resume --host {host}   follows the transition in hand",
-    Exit.UNREACHABLE: "ssh {host} true   (the same configuration, by hand)",
     Exit.UNKNOWN: "invoke resume --host {host}   (the host goes on by itself)",
     Exit.STUCK: "ssh {host} sudo headway-host status   (then by hand)",
 }
-"""What to type next, by how the host ended; one that is well needs nothing."""
+"""What to type next, by how the host ended; where none stands, the host's sentence says it all."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +210,8 @@ def _report(pen: _Pen, report: Report) -> Iterator[Line]:
 
 
 def _outcome(pen: _Pen, host: HostPicture) -> Line:
-    return pen.fact(host.outcome, host.sentence, _OUTCOMES[Exit(host.exit_code)])
+    sentence = host.sentence.removeprefix(f"{host.host}: ")
+    return pen.fact(host.outcome, sentence, _OUTCOMES[Exit(host.exit_code)])
 
 
 def _summary(picture: Picture, told: story.Ended) -> Iterator[Line]:

@@ -76,7 +76,7 @@ def _of_hosts(desk: Desk, last: int) -> Exit:
     ]
     if desk.json:
         desk.rows(found)
-    else:
+    elif any(isinstance(answer, Looked) for answer in answers.values()):
         desk.print(host_text(found, int(time.time() * 1000)))
     return desk.missed(answers)
 

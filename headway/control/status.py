@@ -96,7 +96,7 @@ def facts(desk: Desk) -> Exit:
     known = {host: looked.facts for host, looked in answers.items() if isinstance(looked, Looked)}
     if desk.json:
         desk.rows(HostFacts(host, found) for host, found in known.items())
-    else:
+    elif known:
         rows = [
             (host, name, str(value))
             for host, found in known.items()
