@@ -18,16 +18,16 @@ OLDEST = (3, 9)
 _SCRIPT = (
     "R={root}/runner/{sha256}; test -f $R/__main__.py && exec {python} -I -S $R serve; "
     'echo "{mark}uid=$(id -u) systemd=$(test -d /run/systemd/system && echo yes || echo no) '
-    'python=$({python} -I -S -c "import sys,json,hashlib,zipfile;'
+    'python=$({python} -I -S -c "import sys,bz2,json,hashlib,zipfile;'
     'print(sys.version_info[0],sys.version_info[1],sep=chr(46))" 2>&1 | tail -n 1)"; '
     'exec {python} -I -S -c "import sys;exec(sys.stdin.buffer.read(int(sys.argv[1])))" '
     "{length} $R"
 )
 
-# Runs on the host: takes the zip from standard input, unpacks it beside its place, renames it
+# Runs on the host: takes the data from standard input, unpacks it beside its place, renames it
 # there, and becomes the runner. Every file is synced first: recovery at boot starts from here.
 _RECEIVER = b"""\
-import hashlib,io,os,shutil,sys,zipfile
+import bz2,hashlib,io,os,shutil,sys,zipfile
 size,digest=sys.stdin.buffer.readline().split()
 data=sys.stdin.buffer.read(int(size))
 if hashlib.sha256(data).hexdigest()!=digest.decode():
@@ -42,7 +42,7 @@ def sync(path):
     os.fsync(fd)
     os.close(fd)
 try:
-    zipfile.ZipFile(io.BytesIO(data)).extractall(new)
+    zipfile.ZipFile(io.BytesIO(bz2.decompress(data))).extractall(new)
     for path,_,files in os.walk(new):
         for file in files:
             sync(path+"/"+file)
@@ -69,7 +69,7 @@ def serve_argv(sha256: str, python: str = "python3") -> list[str]:
 
 
 def delivery(data: bytes) -> bytes:
-    """Build what a host without the runner is sent: the receiver, then the zip it checks."""
+    """Build what a host without the runner is sent: the receiver, then the data it checks."""
     digest = hashlib.sha256(data).hexdigest()
     return _RECEIVER + f"{len(data)} {digest}\n".encode() + data
 

@@ -89,7 +89,7 @@ def _bring(ear: "_Ear", words: str, python: str, pack: Pack, progress: Progress)
     problem = bootstrap.unfit(host, python)
     if problem is not None:
         raise UnreachableError(f"{ear.host}: {problem[0]}", hint=problem[1])
-    _send(ear.stream, "runner", bootstrap.delivery(pack.zip), progress)
+    _send(ear.stream, "runner", bootstrap.delivery(pack.data), progress)
 
 
 class Session:

@@ -14,6 +14,7 @@ from headway.control.sudo import Sudo
 from headway.control.transport import Transport
 
 Dial = Callable[[Host], Transport]
+CONNECT_S = 10
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,18 @@ class Reach:
 
 
 def over_ssh(
-    pack: Pack, ssh_config: Path | None = None, become_password: Secret | None = None
+    pack: Pack,
+    ssh_config: Path | None = None,
+    become_password: Secret | None = None,
+    connect_s: int = CONNECT_S,
 ) -> Reach:
     """Reach hosts over SSH; `ssh_config` is used instead of ~/.ssh/config."""
     from headway.control import ssh  # 0.15 s, needed only once a host is called
 
-    return Reach(pack, lambda host: ssh.connect(host, ssh_config), become_password, ssh_config)
+    def dial(host: Host) -> Transport:
+        return ssh.connect(host, ssh_config, connect_s)
+
+    return Reach(pack, dial, become_password, ssh_config)
 
 
 def _python(host: Host) -> str:

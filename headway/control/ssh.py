@@ -24,7 +24,7 @@ from headway.control.errors import ConfigError, LostError, UnreachableError
 from headway.control.inventory.model import Host
 from headway.control.transport import Received
 
-CONNECT_S = 10
+SESSION_S = 30
 KEEPALIVE_S = 15
 DEAD_MS = 45_000
 KNOWN_HOSTS = "~/.ssh/known_hosts ~/.ssh/known_hosts2"
@@ -37,8 +37,11 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())
 logging.getLogger("paramiko").propagate = False
 
 
-def connect(host: Host, config_file: Path | None = None, connect_s: int = CONNECT_S) -> "Ssh":
-    """Log in to a host, over its jump hosts; UnreachableError says in one line why not."""
+def connect(host: Host, config_file: Path | None, connect_s: int) -> "Ssh":
+    """Log in to a host, over its jump hosts, each hop within `connect_s` seconds.
+
+    UnreachableError says in one line why not.
+    """
     target = _described(host, config_file)
     opened: list[fabric.Connection] = []
     try:
@@ -67,7 +70,7 @@ class Ssh:
         """Start a program; the words reach it whatever shell the login has."""
         command = " ".join(quoted(word) for word in argv)
         try:
-            channel = self._hops[-1].transport.open_session(timeout=CONNECT_S)
+            channel = self._hops[-1].transport.open_session(timeout=SESSION_S)
             channel.exec_command(command)
         except (paramiko.SSHException, OSError, EOFError) as error:
             raise LostError(f"{self._name}: no session could be opened: {error}") from None

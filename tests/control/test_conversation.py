@@ -44,7 +44,7 @@ def test_half_a_runner_is_replaced(tmp_path: Path) -> None:
 def test_a_runner_that_arrives_damaged_is_not_run(tmp_path: Path) -> None:
     """What was changed on the way is refused by its hash, in one line, and leaves nothing."""
     host = LocalTransport(tmp_path)
-    host.damage = (b"PK", b"pk")
+    host.damage = (b"BZh9", b"BZh1")
     with pytest.raises(UnreachableError, match="the runner arrived damaged"):
         converse(host, "gpu1", scripted(DONE))
     assert list(tmp_path.iterdir()) == []
@@ -72,7 +72,7 @@ def test_a_shell_that_never_stops_printing_is_left(tmp_path: Path) -> None:
         ({"$(id -u)": "1000"}, "uid 1000, and headway needs root"),
         ({"test -d /run/systemd/system": "false"}, "systemd is not running"),
         ({"print(sys.version_info[0],sys.version_info[1]": "print(3,6"}, "Python 3.6"),
-        ({"import sys,json,": "import nojson,"}, "python3 is incomplete"),
+        ({"import sys,bz2,json,": "import nojson,"}, "python3 is incomplete"),
         ({"python3": "python-none"}, "python3 does not run"),
     ],
 )
