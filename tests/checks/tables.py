@@ -1,0 +1,177 @@
+"""Tools made of tables: what a check sees is what a case says.
+
+A case describes one world: its listeners, processes, HTTP answers, journal, files. Everything a
+case leaves out is as on a healthy host.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib import util
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from headway.wire.gate import Answered, Subject
+from headway.wire.loader import load
+from headway.wire.release import Part, SubjectSpec
+from headway.wire.resources import Blob, File
+from headway.wire.tools import (
+    HttpAnswer,
+    Journal,
+    JournalLine,
+    Listener,
+    Ran,
+    Space,
+    Tools,
+    Unreached,
+)
+
+CHECKS = Path(__file__).parents[2] / "checks"
+UNIT = "web.service"
+CGROUP = "/system.slice/web.service"
+MIB = 1024 * 1024
+
+
+def check(name: str) -> ModuleType:
+    """Load a check by its file, as the controller does."""
+    spec = util.spec_from_file_location("headway_checks." + name, CHECKS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def kinds() -> list[str]:
+    """Name every check there is."""
+    return sorted(path.stem for path in CHECKS.glob("*.py") if not path.stem.startswith("_"))
+
+
+def subject(**changes: Any) -> Subject:
+    """Make the launch that is judged; by default one that was never restarted."""
+    facts = {"unit": UNIT, "id": "new", "started_us": 9, "boot_id": "b", "pid": 200}
+    return Subject(**{**facts, "cgroup": CGROUP, "restarts": 0, **changes})
+
+
+def answer(kind: str, params: Mapping[str, Any], judged: Subject | None, tools: Tools) -> Answered:
+    """Put the question a gate puts, its parameters read as on the host."""
+    module = check(kind)
+    found: Answered = module.judge(load(module.Params, dict(params)), judged, tools)
+    return found
+
+
+def tools_of(world: Mapping[str, Any]) -> Tools:
+    """Build the tools that show this world."""
+    table = Tables(world)
+    return Tools(table, table.run, table, table, table, _part(world.get("part", {})))
+
+
+def _part(facts: Mapping[str, Any]) -> Part:
+    argv = tuple(tuple(row) for row in facts.get("argv", [["/bin/web"], ["--port", "8080"]]))
+    resource = File("/etc/web.conf", Blob("0" * 64, 1))
+    return Part(
+        name="web",
+        role="service",
+        resources=(resource,) if facts.get("resources", True) else (),
+        argv=argv,
+        env_names=tuple(facts.get("env_names", ["HOME"])),
+        subject=SubjectSpec(UNIT),
+        listens=tuple(facts.get("listens", [8080])),
+    )
+
+
+class Tables:
+    """All the tools at once, each a look into the case."""
+
+    def __init__(self, world: Mapping[str, Any]) -> None:
+        self.world = world
+        self.asked: list[str] = []
+
+    # --- http and run ------------------------------------------------------------------------
+
+    def ask(
+        self,
+        method: str,
+        url: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: int = 30,
+    ) -> HttpAnswer:
+        """Give the next answer of this path; the last one stays."""
+        path = "/" + url.split("/", 3)[3]
+        rows = self.world.get("http", {}).get(f"{method} {path}", {"status": 404})
+        rows = rows if isinstance(rows, list) else [rows]
+        row = rows[min(self.asked.count(path + method), len(rows) - 1)]
+        self.asked.append(path + method)
+        if isinstance(row, str):
+            raise Unreached(f"{url}: {row} ({timeout_s} s, {len(body or b'')} bytes)", refused=True)
+        wanted = row.get("key")
+        if wanted and (headers or {}).get("Authorization") != f"Bearer {wanted}":
+            return HttpAnswer(401, b"", {}, 1)
+        text = json.dumps(row["json"]) if "json" in row else row.get("body", "")
+        return HttpAnswer(row.get("status", 200), text.encode(), {}, row.get("took_ms", 3))
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        deadline_s: int = 60,
+    ) -> Ran:
+        """Give the one command's end."""
+        row = self.world.get("run", {})
+        self.asked.append(f"{list(argv)} {stdin!r} {dict(env or {})} {deadline_s}")
+        out, err = (row.get(name, "").encode() for name in ("stdout", "stderr"))
+        return Ran(tuple(argv), row.get("code", 0), out, err, row.get("took_ms", 5))
+
+    # --- journal -----------------------------------------------------------------------------
+
+    def of(self, judged: Subject) -> Journal:
+        """Give the lines of this launch: those of another are another's."""
+        row = self.world.get("journals", {}).get(judged.id, self.world.get("journal", {}))
+        told = [(text, False) for text in row.get("systemd", ["Started web."])]
+        told += [(text, True) for text in row.get("own", [])]
+        lines = tuple(JournalLine(str(n), text, 6, own) for n, (text, own) in enumerate(told))
+        return Journal(row.get("complete", True), row.get("why", ""), lines)
+
+    # --- proc --------------------------------------------------------------------------------
+
+    def argv(self, pid: int) -> tuple[bytes, ...]:
+        """Give a process's words."""
+        words = self.world.get("argv", {}).get(pid, ["/bin/web", "--port", "8080"])
+        return tuple(word.encode() for word in words)
+
+    def environ(self, pid: int) -> dict[str, str]:
+        """Give a process's environment."""
+        found: dict[str, str] = self.world.get("environ", {}).get(pid, {"HOME": "/root"})
+        return found
+
+    def listeners(self, port: int) -> tuple[Listener, ...]:
+        """Give who listens; by default this launch's main process."""
+        rows = self.world.get("listeners", [{}])
+        facts = {"address": "0.0.0.0", "pid": 200, "cgroup": CGROUP, "command": "web"}  # noqa: S104
+        return tuple(Listener(**{**facts, "port": port, **row}) for row in rows)
+
+    def pids(self, cgroup: str) -> tuple[int, ...]:
+        """Give the main process."""
+        return (200,) if cgroup == CGROUP else ()
+
+    # --- host --------------------------------------------------------------------------------
+
+    def differences(self, part: Part) -> tuple[str, ...]:
+        """Give what differs."""
+        return tuple(f"{part.name}: {one}" for one in self.world.get("differences", []))
+
+    def space(self, path: str) -> Space:
+        """Give a path's room."""
+        mib, inodes = self.world.get("space", {}).get(path, (100_000, 1_000_000))
+        return Space(path, mib * MIB, inodes)
+
+    def memory_available_bytes(self) -> int:
+        """Give the memory."""
+        return int(self.world.get("memory_mib", 8192)) * MIB
+
+    def unit(self, name: str) -> dict[str, str]:
+        """Give a unit's properties."""
+        return {"Id": name, **self.world.get("unit", {})}
