@@ -26,7 +26,8 @@ from tests.lab.record import (
 
 BRIDGE = "labbr0"
 GATEWAY = "10.77.0.1"
-CGROUP = "headway-lab"
+NAME = os.environ.get("HEADWAY_LAB", "headway-lab")  # several labs: each in a network namespace
+CGROUP = NAME
 BOOT_S = 60
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,11}")  # vb-NAME has to fit a link's 15 letters
 

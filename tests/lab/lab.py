@@ -22,7 +22,7 @@ import yaml
 
 from tests.lab.command import LabError, detached, run
 from tests.lab.debian import build_repository
-from tests.lab.host import BRIDGE, CGROUP, GATEWAY, Host, HostSpec
+from tests.lab.host import BRIDGE, CGROUP, GATEWAY, NAME, Host, HostSpec
 from tests.lab.recipes import SERVED, layers
 from tests.lab.record import (
     BRIDGE_ADDRESS,
@@ -33,7 +33,7 @@ from tests.lab.record import (
     unified_hierarchy,
 )
 
-STATE = Path("/run/headway-lab")
+STATE = Path("/run") / NAME
 INOTIFY = Path("/proc/sys/fs/inotify/max_user_instances")
 INOTIFY_WANTED = 4096  # a host's systemd takes several; the default 128 ends at about 20 hosts
 FIRST_ADDRESS = 11

@@ -141,12 +141,15 @@ def _undo_cgroup(made: Made) -> None:
 # -- network and sysctl
 
 
+def links() -> dict[str, dict[str, str]]:
+    """Return the links of this network namespace by name, as `ip` tells of them."""
+    return {link["ifname"]: link for link in json.loads(run(["ip", "-json", "link", "show"]))}
+
+
 def hardware_address(link: str) -> str | None:
     """Return the hardware address of a link, None when there is no such link."""
-    try:
-        return Path(f"/sys/class/net/{link}/address").read_text().strip()
-    except OSError:
-        return None
+    found = links().get(link)
+    return found["address"] if found else None
 
 
 def wait_unlinked(link: str, seconds: float = 3) -> bool:
@@ -167,8 +170,8 @@ def _undo_bridge(made: Made) -> None:
 def _undo_veth(made: Made) -> None:
     """Wait for a host's link to go with its network namespace; take it away when it stays."""
     if not wait_unlinked(made.name):
-        bridge = Path(f"/sys/class/net/{made.name}/master/address")
-        if bridge.exists() and bridge.read_text().strip() == BRIDGE_ADDRESS:
+        bridge = links().get(made.name, {}).get("master", "")
+        if hardware_address(bridge) == BRIDGE_ADDRESS:
             run(["ip", "link", "delete", made.name])
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.lab.command import LabError, run
 from tests.lab.host import BRIDGE, CGROUP, Host, HostSpec
 from tests.lab.lab import INOTIFY, REPO, Lab
-from tests.lab.record import hardware_address, mounts_below, unified_hierarchy
+from tests.lab.record import hardware_address, links, mounts_below, unified_hierarchy
 
 pytestmark = pytest.mark.lab
 
@@ -45,7 +45,7 @@ def left_behind(state: Path) -> list[str]:
     return [
         *(str(place) for place in mounts_below(state)),
         *([str(cgroup)] if cgroup.exists() else []),
-        *(link.name for link in Path("/sys/class/net").iterdir() if link.name == BRIDGE),
+        *(link for link in links() if link == BRIDGE),
         *(path.name for path in state.iterdir() if path.name != "lock"),
     ]
 
