@@ -37,7 +37,7 @@ _MAY_HOLD_SECRETS = {("file", "content"), ("env_file", "values")}
 class Maker:
     """Makes the resources of one part, in order, and gathers what they refer to.
 
-    `blobs` are bytes by hash; `texts` says of which file of the fleet a path on the host is made;
+    `blobs` are bytes by hash; `texts` says where in the fleet a path on the host is written;
     `secrets` are those that went in, by name; `argv` is the command line of each unit.
     """
 
@@ -87,6 +87,7 @@ class Maker:
     ) -> Made:
         """Give the file; one that holds a secret must be root's alone."""
         mode = mode_of(one.mode, at.at("mode"))
+        self.texts.setdefault(one.path, at.where)
         if blob.secret and mode & _OTHERS:
             raise readable(at.at("mode"), f"{one.path} (mode {one.mode})")
         return (wire.File(_absolute(one.path, at), blob, mode, one.owner, one.group),)
@@ -139,7 +140,8 @@ def _file(maker: Maker, one: authoring.File, at: Value) -> Made:
     if bool(one.source) == bool(one.content):
         raise ConfigError(at.where, "file: wants exactly one of source and content")
     if one.source:
-        maker.texts[one.path] = str(maker.sources.path(one.source, at.at("source")))
+        path = maker.sources.path(one.source, at.at("source"))
+        maker.texts[one.path] = maker.sources.fleet.shown(path)
         return maker.file(one, maker.source(one.source, at.at("source")), at)
     if isinstance(one.content, Secret):
         maker.secrets[one.path] = one.content

@@ -30,8 +30,8 @@ BUILTIN = {"venv_root": "/opt/headway/venvs"}
 class Rendered:
     """What a host should run, with the bytes by hash.
 
-    `secret_values` is for the Redactor. `sources` says of which file of the fleet a path on the
-    host is made.
+    `secret_values` is for the Redactor. `sources` says where in the fleet a path on the host is
+    written: the FILE it is made of, or FILE:LINE of the role.
     """
 
     host: str

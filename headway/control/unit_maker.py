@@ -97,6 +97,7 @@ def _fragment(
     if one.source:
         text = _rendered(maker, one.source, wire.unit_path(one.name), at, {"exec_start": line})
         return text, start
+    maker.texts[wire.unit_path(one.name)] = at.at("sections")
     sections = {name: dict(body) for name, body in one.sections.items()}
     if argv:
         sections.setdefault("Service", {})["ExecStart"] = line
@@ -112,6 +113,7 @@ def _dropin(maker: Maker, one: authoring.Unit, name: str, at: Value) -> str:
         return _rendered(maker, body, wire.dropin_path(one.name, name), at, {})
     if not isinstance(body, Mapping) or not all(isinstance(x, Mapping) for x in body.values()):
         raise ConfigError(where, f"drop-in {name!r} wants sections, or the name of a source")
+    maker.texts[wire.dropin_path(one.name, name)] = where
     return unit_text(body)
 
 

@@ -48,15 +48,15 @@ def test_an_engines_unit_survives_what_engines_do(role: str, tmp_path: Path) -> 
         (
             "llama_cpp",
             (
-                "{bin}/llama-server --model /opt/models/copy.gguf --alias copy.gguf --host 127.0.0.1 "
-                "--port 8080 --metrics --ctx-size 4096 --np 2"
+                "{bin}/llama-server --model /opt/models/copy.gguf --alias copy.gguf "
+                "--host 127.0.0.1 --port 8080 --metrics --ctx-size 4096 --np 2"
             ),
         ),
         (
             "vllm",
             (
-                "{venv}/bin/python3 {venv}/bin/vllm serve Qwen/Qwen3-8B --served-model-name Qwen3-8B "
-                "--host 127.0.0.1 --port 8000 --max-model-len 4096"
+                "{venv}/bin/python3 {venv}/bin/vllm serve Qwen/Qwen3-8B "
+                "--served-model-name Qwen3-8B --host 127.0.0.1 --port 8000 --max-model-len 4096"
             ),
         ),
         (

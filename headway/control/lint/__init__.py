@@ -1,0 +1,110 @@
+"""What would go wrong in a fleet's files, found without touching a host: `lint(fleet, hosts)`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from headway.control import roles
+from headway.control.errors import ConfigError
+from headway.control.fleet import Fleet
+from headway.control.inventory.connection import unheeded
+from headway.control.inventory.model import Host
+from headway.control.lint.finding import Finding, Hits, finding
+from headway.control.lint.rendered import rendered_findings
+from headway.control.lint.scripts import script_hits
+from headway.control.lint.units import text_hits, unit_hits
+from headway.control.lint.urls import url_hits
+from headway.control.render import render
+from headway.control.secrets import Secret
+
+__all__ = ["Finding", "lint"]
+
+UNITS = (".service", ".socket", ".timer", ".path", ".mount", ".target", ".slice")
+_TEXT = (".conf", ".env", ".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".sh", *UNITS)
+_LARGEST = 256 * 1024
+
+
+def lint(fleet: Fleet, hosts: Sequence[Host]) -> tuple[Finding, ...]:
+    """Judge the fleet's own files, its roles, and what these hosts would be given.
+
+    Secrets are not opened. The same find for several hosts is told once, in order of its place.
+    """
+    found: set[Finding] = set()
+    for path in files(fleet):
+        found.update(file_findings(fleet, path))
+    found.update(_role_findings(fleet))
+    for host in hosts:
+        found.update(_host_findings(fleet, host))
+    return tuple(sorted(found))
+
+
+def files(fleet: Fleet) -> Iterator[Path]:
+    """Name the fleet's own text files that end up on a host, or say what does."""
+    for folder in ("systemd", "templates", "roles", "inventory"):
+        for path in sorted((fleet.root / folder).rglob("*")):
+            plain = path.name.removesuffix(".j2")
+            if path.is_file() and (plain.endswith(_TEXT) or _is_script(path)):
+                yield path
+
+
+def file_findings(fleet: Fleet, path: Path) -> Iterator[Finding]:
+    """Judge one file as it is written; of templates only what holds whatever they render to."""
+    text = path.read_text(errors="replace")[:_LARGEST]
+    for rule in _rules(path, text):
+        for hit in rule(text):
+            yield finding(fleet.shown(path), hit.line, hit.rule, hit.detail)
+
+
+def _rules(path: Path, text: str) -> Iterator[Callable[[str], Hits]]:
+    plain = path.name.removesuffix(".j2")
+    yield url_hits
+    if plain.endswith(".sh") or _is_script(path):
+        yield script_hits
+    if plain.endswith((*UNITS, ".conf")) and "[" in text:
+        yield text_hits
+    if path.name.endswith(UNITS):
+        yield lambda whole: unit_hits(path.name, whole)
+
+
+def _is_script(path: Path) -> bool:
+    with path.open("rb") as file:
+        first = file.readline(80)
+    return first.startswith(b"#!") and b"sh" in first.split(b"/")[-1]
+
+
+def _role_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Read every role of the fleet, whether a host uses it or not."""
+    for path in sorted((fleet.root / "roles").glob("*/role.yaml")):
+        try:
+            roles.load(fleet, path.parent.name)
+        except ConfigError as error:
+            yield from_error(error)
+
+
+def _host_findings(fleet: Fleet, host: Host) -> Iterator[Finding]:
+    for values in (host.vars, *(instance.vars for instance in host.instances)):
+        for where, what in unheeded(values):
+            file, line = place(where)
+            yield Finding(file, line, "ansible-variable", what, "", "warning")
+    try:
+        made = render(fleet, host, reveal=_closed)
+    except ConfigError as error:
+        yield from_error(error)
+        return
+    yield from rendered_findings(fleet, made)
+
+
+def from_error(error: ConfigError) -> Finding:
+    """Tell what rendering would refuse."""
+    file, line = place(error.where)
+    return Finding(file, line, "config", error.problem, error.hint)
+
+
+def place(where: str) -> tuple[str, int]:
+    """Take FILE:LINE apart; a place without a line has line 0."""
+    file, colon, line = where.rpartition(":")
+    return (file, int(line)) if colon and line.isdecimal() else (where, 0)
+
+
+def _closed(secret: Secret) -> str:
+    """Stand in for a secret: what lint finds must not depend on what it is."""
+    return f"secret of {secret.where}"

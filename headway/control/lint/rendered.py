@@ -1,0 +1,76 @@
+"""What a host would be given, judged as the host would take it: units, environments, modes."""
+
+from collections.abc import Iterator
+
+from headway.control.env_file import environment
+from headway.control.fleet import Fleet
+from headway.control.lint.environments import environment_findings, plain_secrets
+from headway.control.lint.finding import Finding, Hit, finding
+from headway.control.lint.units import unit_hits
+from headway.control.lint.urls import url_hits
+from headway.control.render import Rendered
+from headway.control.unit_file import settings
+from headway.wire.release import Part
+from headway.wire.resources import File, Unit, unit_path
+
+_OTHERS = 0o077
+
+
+def rendered_findings(fleet: Fleet, made: Rendered) -> Iterator[Finding]:
+    """Judge every unit, environment and readable file of a host."""
+    for part in made.release.parts:
+        units = [one for one in part.resources if isinstance(one, Unit)]
+        for unit in units:
+            yield from _unit(fleet, made, part, unit)
+        read = {path for unit in units for path in _environment_files(made, unit)}
+        for one in part.resources:
+            if isinstance(one, File):
+                yield from _file(made, one, environment_of_unit=one.path in read)
+
+
+def _unit(fleet: Fleet, made: Rendered, part: Part, unit: Unit) -> Iterator[Finding]:
+    journal = any(gate.part == part.name and gate.kind == "journal" for gate in made.gates)
+    engine = part.subject is not None and part.subject.unit == unit.name
+    path = unit_path(unit.name)
+    for hit in unit_hits(unit.name, _whole(made, unit), engine=engine, journal=journal):
+        yield _placed(fleet, made.sources[path], hit)
+
+
+def _whole(made: Rendered, unit: Unit) -> str:
+    """Join a unit and its drop-ins, as systemd does."""
+    blobs = [unit.fragment, *(dropin.blob for dropin in unit.dropins)]
+    return "\n".join(made.blobs[blob.sha256].decode() for blob in blobs)
+
+
+def _environment_files(made: Rendered, unit: Unit) -> Iterator[str]:
+    for one in settings(_whole(made, unit)):
+        if (one.section, one.key) == ("Service", "EnvironmentFile"):
+            yield one.value.removeprefix("-")
+
+
+def _file(made: Rendered, one: File, *, environment_of_unit: bool) -> Iterator[Finding]:
+    content = made.blobs[one.blob.sha256]
+    source, _, line = made.sources.get(one.path, one.path).partition(":")
+    number = int(line) if line.isdecimal() else 0
+    text = content.decode(errors="replace")
+    if not one.blob.secret:
+        for hit in url_hits(text):
+            yield finding(source, number, hit.rule, f"{one.path}: {hit.detail}")
+    if environment_of_unit or one.path.endswith(".env"):
+        values = environment(text)
+        for rule, _, detail in environment_findings(values):
+            yield finding(source, number, rule, detail)
+        for name in () if one.blob.secret else plain_secrets(values):
+            rule = "env-file-readable" if one.mode & _OTHERS else "secret-in-plain-text"
+            yield finding(source, number, rule, name)
+
+
+def _placed(fleet: Fleet, source: str, hit: Hit) -> Finding:
+    """Find the line of the fleet that a setting comes from."""
+    file, _, line = source.partition(":")
+    if line.isdecimal():
+        return finding(file, int(line), hit.rule, hit.detail)
+    path = fleet.root / file
+    lines = path.read_text().split("\n") if path.is_file() else []
+    named = [n for n, text in enumerate(lines, 1) if hit.key and text.startswith(hit.key + "=")]
+    return finding(file, named[-1] if named else 1, hit.rule, hit.detail)

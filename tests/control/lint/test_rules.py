@@ -1,0 +1,88 @@
+"""Each lint rule: bad text is found at its line, good text is left alone. Cases are data."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from headway.control.lint.environments import environment_findings
+from headway.control.lint.finding import WARNINGS, Hit, finding
+from headway.control.lint.scripts import script_hits
+from headway.control.lint.units import seconds, text_hits, unit_hits
+from headway.control.lint.urls import url_hits
+
+CASES = Path(__file__).parents[2] / "cases" / "lint"
+Case = dict[str, Any]
+
+
+def cases(file: str) -> dict[str, Case]:
+    """Read the cases of one kind of text."""
+    found: dict[str, Case] = yaml.safe_load((CASES / file).read_text())
+    return found
+
+
+SCRIPTS, UNITS, TEXTS = cases("scripts.yaml"), cases("units.yaml"), cases("texts.yaml")
+
+
+def check(case: Case, hits: list[Hit]) -> None:
+    """Compare what was found with the case, in any order, and see that each can be told."""
+    found = sorted([hit.line, hit.rule] for hit in hits)
+    assert found == sorted(case.get("finds", []))
+    for hit in hits:
+        assert finding("a.service", hit.line, hit.rule, hit.detail).instead
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts(name: str) -> None:
+    """Shell scripts."""
+    check(SCRIPTS[name], list(script_hits(SCRIPTS[name]["script"])))
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_units(name: str) -> None:
+    """Unit files."""
+    case = UNITS[name]
+    what = {"engine": case.get("engine", False), "journal": case.get("journal", False)}
+    judged = unit_hits(case.get("name", "a.service"), case["unit"], **what)
+    check(case, [*text_hits(case["unit"]), *judged])
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts(name: str) -> None:
+    """URLs in any text file."""
+    check(TEXTS[name], list(url_hits(TEXTS[name]["text"])))
+
+
+@pytest.mark.parametrize(
+    ("variable", "rules"),
+    [
+        ("NCCL_P2P_LEVEL=SYS", []),
+        ("NCCL_P2P_LEVEL=4", []),
+        ("NCCL_P2P_LEVEL=sys", ["nccl-level-unknown"]),
+        ("NCCL_P2P_LEVEL=NODE", ["nccl-level-unknown"]),
+        ("NCCL_NET_GDR_LEVEL=FAR", ["nccl-level-unknown"]),
+        ("NCCL_P2P_DISABLE=1", []),
+        ("NCCL_P2P_DISABLE=0", []),
+        ("NCCL_SHM_DISABLE=yes", ["nccl-switch-ignored"]),
+        ("NCCL_DEBUG=INFO", []),
+    ],
+)
+def test_environments(variable: str, rules: list[str]) -> None:
+    """What NCCL ignores without a word (FIELD 2.2)."""
+    name, _, value = variable.partition("=")
+    assert [rule for rule, _, _ in environment_findings({name: value})] == rules
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [("90", 90), ("1min 30s", 90), ("2h", 7200), ("100ms", 0.1), ("infinity", None), ("", None)],
+)
+def test_time_spans_are_read_as_systemd_writes_them(text: str, span: float | None) -> None:
+    """The start limit is compared in seconds."""
+    assert seconds(text) == span
+
+
+def test_every_warning_is_a_rule_that_is_known() -> None:
+    """A rule that is spelled wrong would become an error."""
+    assert all(finding("a", 1, rule).severity == "warning" for rule in WARNINGS)
