@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -163,6 +164,11 @@ class Desk:
         """Blot out the secrets that were revealed so far."""
         fleet: Fleet | None = self.__dict__.get("fleet")
         return fleet.secrets.redactor.text(text) if fleet else text
+
+    @property
+    def width(self) -> int:
+        """The columns of the terminal that stdout is, 0 where it is a pipe or a file."""
+        return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
     def print(self, text: str) -> None:
         """Write what was asked for to stdout."""

@@ -64,11 +64,11 @@ _OUTCOMES = {
     Exit.CHANGES: "unsure",
 }
 _NEXT = {
-    Exit.WENT_BACK: "invoke history --host {host}   (what failed is refused until it changes)",
-    Exit.HELD: "invoke resume | accept | rollback --host {host}",
-    Exit.LOCKED: "invoke resume --host {host}   follows the transition in hand",
-    Exit.UNKNOWN: "invoke resume --host {host}   (the host goes on by itself)",
-    Exit.STUCK: "ssh {host} sudo headway-host status   (then by hand)",
+    "went back": "invoke history --host {host}   (what failed is refused until it changes)",
+    "held": "invoke resume | accept | rollback --host {host}",
+    "locked": "invoke resume --host {host}   follows the transition in hand",
+    "unknown": "invoke resume --host {host}   (the host goes on by itself)",
+    "stuck": "ssh {host} sudo headway-host status   (then by hand)",
 }
 """What to type next, by how the host ended; where none stands, the host's sentence says it all."""
 
@@ -221,7 +221,7 @@ def _summary(picture: Picture, told: story.Ended) -> Iterator[Line]:
     for host in ended:
         if host.exit_code or len(picture.hosts) == 1:
             yield _outcome(_Pen(picture, host.host), host)
-        follows = _NEXT.get(Exit(host.exit_code))
+        follows = _NEXT.get(host.outcome)
         if follows:
             yield below("next: " + follows.format(host=host.host))
     for name in told.untouched:

@@ -182,7 +182,8 @@ def _rows(told: story.Told, rollout: str) -> Iterator[_Row]:
 
 def _event_rows(told: story.HostSaid, rollout: str) -> Iterator[_Row]:
     said = told.event
-    key = (told.host, said.transition, said.seq)
+    # What `check` reports belongs to no transition: it is named by the verb.
+    key = (told.host, said.transition or rollout, said.seq)
     match said.body:
         case Moved(to=to, why=why):
             yield _MOVE, (*key, rollout, said.at_ms, to.value, why)

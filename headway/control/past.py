@@ -42,11 +42,11 @@ def _of_fleet(desk: Desk, last: int) -> Exit:
     if desk.json:
         desk.rows(rollouts)
     else:
-        desk.print(fleet_text(rollouts, int(time.time() * 1000)))
+        desk.print(fleet_text(rollouts, int(time.time() * 1000), desk.width))
     return Exit.ACCEPTED
 
 
-def fleet_text(rollouts: Sequence[history.PastRollout], now_ms: int) -> str:
+def fleet_text(rollouts: Sequence[history.PastRollout], now_ms: int, width: int = 0) -> str:
     """Draw past rollouts, a line a host."""
     rows = [
         (
@@ -63,7 +63,7 @@ def fleet_text(rollouts: Sequence[history.PastRollout], now_ms: int) -> str:
         for host in rollout.hosts
     ]
     header = ("AGO", "ID", "VERB", "HOST", "ENDED", "RELEASE", "BY", "SAYS")
-    return table(header, rows) if rows else "nothing is recorded yet"
+    return table(header, rows, width) if rows else "nothing is recorded yet"
 
 
 def _of_hosts(desk: Desk, last: int) -> Exit:
@@ -77,7 +77,7 @@ def _of_hosts(desk: Desk, last: int) -> Exit:
     if desk.json:
         desk.rows(found)
     elif any(isinstance(answer, Looked) for answer in answers.values()):
-        desk.print(host_text(found, int(time.time() * 1000)))
+        desk.print(host_text(found, int(time.time() * 1000), desk.width))
     return desk.missed(answers)
 
 
@@ -97,11 +97,11 @@ def entries(host: str, events: Sequence[Event]) -> Iterator[HostHistory]:
             )
 
 
-def host_text(found: Sequence[HostHistory], now_ms: int) -> str:
+def host_text(found: Sequence[HostHistory], now_ms: int, width: int = 0) -> str:
     """Draw what hosts recorded, a line a transition."""
     rows = [
         (one.host, ago(now_ms - one.at_ms), one.transition, one.outcome, one.release, one.sentence)
         for one in found
     ]
     header = ("HOST", "AGO", "TRANSITION", "ENDED", "RELEASE", "SAYS")
-    return table(header, rows) if rows else "nothing is recorded yet"
+    return table(header, rows, width) if rows else "nothing is recorded yet"

@@ -72,7 +72,7 @@ def status(desk: Desk) -> Exit:
     if desk.json:
         desk.rows(shown)
     else:
-        desk.print(text(shown, int(time.time() * 1000)))
+        desk.print(text(shown, int(time.time() * 1000), desk.width))
     return worst(Exit(host.exit_code) for host in shown)
 
 
@@ -82,12 +82,12 @@ def statuses(answers: Answers) -> Iterator[HostStatus]:
     yield from sorted(found, key=lambda host: ORDER.index(host.stands))
 
 
-def text(shown: tuple[HostStatus, ...], now_ms: int) -> str:
+def text(shown: tuple[HostStatus, ...], now_ms: int, width: int = 0) -> str:
     """Draw the table, and below it the differences of hosts that drifted."""
     rows = [_row(host, now_ms) for host in shown]
     header = ("HOST", "STANDS", "RELEASE", "SINCE", "CRITERIA", "SAYS")
     drift = [f"{host.host}  drift: {sentence}" for host in shown for sentence in host.drift]
-    return "\n".join([table(header, rows), *([""] if drift else []), *drift])
+    return "\n".join([table(header, rows, width), *([""] if drift else []), *drift])
 
 
 def facts(desk: Desk) -> Exit:
@@ -102,7 +102,7 @@ def facts(desk: Desk) -> Exit:
             for host, found in known.items()
             for name, value in _flat(found)
         ]
-        desk.print(table(("HOST", "FACT", "VALUE"), rows))
+        desk.print(table(("HOST", "FACT", "VALUE"), rows, desk.width))
     return desk.missed(answers)
 
 

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 LOST_S = 900.0
 TRIES = 3
 GOES_ON = "the host goes on by itself: invoke status, or invoke resume to follow"
+_UNTOLD = {Exit.ACCEPTED: "done", Exit.WENT_BACK: "failed", Exit.HELD: "not judged"}
+"""How an order ended that is no transition (check, park, adopt, a wish), where the host rests."""
 
 
 @dataclass(frozen=True)
@@ -261,7 +263,8 @@ class Visit:
         """Tell the host's last word; None: we left."""
         if last is not None:
             code = Exit(last.exit_code)
-            outcome = self._rested.outcome if self._rested is not None else code.name.lower()
+            untold = _UNTOLD.get(code, code.name.lower())
+            outcome = self._rested.outcome if self._rested is not None else untold
             self._end(code, outcome, last.sentence)
         elif self._may_have_begun():
             self._end(Exit.UNKNOWN, "left", GOES_ON)

@@ -1,6 +1,7 @@
 import sqlite3
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -188,3 +189,15 @@ def test_a_host_that_needed_nothing_is_recorded_with_what_it_runs(tmp_path: Path
     ((host, *_),) = (rollout.hosts for rollout in past(path, 20))
     assert (host.release, host.outcome) == ("3f9a12c04b7e", "unchanged")
     assert _ask(path, "SELECT count(*) FROM moves") == [(0,)]
+
+
+def test_two_checks_of_a_host_are_both_kept(tmp_path: Path) -> None:
+    """A check has no transition; once the reports of a second one were dropped as told twice."""
+    path = tmp_path / "history.sqlite"
+    said = [piece for piece in tell.case("went_back").told if isinstance(piece, story.HostSaid)]
+    with recording(path, pytest.fail) as sink:
+        for n in range(2):
+            sink(story.Began(f"r{n}", "check", ("gpu1",), "ops@desk", n))
+            for piece in said:
+                sink(replace(piece, event=replace(piece.event, transition="")))
+    assert _ask(path, "SELECT count(*) FROM reports") == [(4,)]

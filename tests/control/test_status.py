@@ -94,3 +94,13 @@ def test_an_empty_history_says_so() -> None:
 def test_a_table_leaves_out_what_nobody_has() -> None:
     """A column that is empty everywhere takes no room."""
     assert table(("A", "B", "C"), [("x", "", "long"), ("yy", "", "z")]) == "A   C\nx   long\nyy  z"
+
+
+def test_on_a_terminal_a_long_last_column_goes_on_below_itself() -> None:
+    """A row that the terminal would wrap anywhere is wrapped where the eye expects it."""
+    rows = [("gpu1", "one two three four five six seven")]
+    assert table(("HOST", "SAYS"), rows, 30).splitlines() == [
+        "HOST  SAYS",
+        "gpu1  one two three four five",
+        "      six seven",
+    ]
