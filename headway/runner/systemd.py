@@ -83,7 +83,8 @@ def verify(run: Run, paths: Sequence[str]) -> List[str]:
     systemd-analyze's exit code depends on its version and on units nobody asked about: what it
     says about these files decides.
     """
-    ran = run(["systemd-analyze", "verify", "--man=no", *paths])
+    plain = {"SYSTEMD_LOG_COLOR": "0"}  # 247 colours even what goes into a pipe
+    ran = run(["systemd-analyze", "verify", "--man=no", *paths], env=plain)
     said = [line for line in _text(ran.stderr).splitlines() if line.strip()]
     names = [os.path.basename(path) for path in paths]
     about = [line for line in said if any(name in line for name in names)]

@@ -84,7 +84,7 @@ def _build(wanted: LockedVenv, machine: Machine) -> None:
 
 def pip_argv(wanted: LockedVenv, requirements: List[str]) -> List[str]:
     """Word pip's call: nothing without a hash goes in, no environment variable has a say."""
-    index = ["--index-url", wanted.index_url] if wanted.index_url else []
+    index = _index(wanted.index_url) if wanted.index_url else []
     files = [word for path in requirements for word in ("--requirement", path)]
     return [
         f"{wanted.path}/bin/python",
@@ -93,6 +93,13 @@ def pip_argv(wanted: LockedVenv, requirements: List[str]) -> List[str]:
         *index,
         *files,
     ]
+
+
+def _index(url: str) -> List[str]:
+    """Name the index; plain HTTP will do, since hashes say what is right, not the connection."""
+    scheme, _, rest = url.partition("://")
+    host = rest.partition("/")[0].rpartition("@")[2]
+    return ["--index-url", url, *(["--trusted-host", host] if scheme == "http" else [])]
 
 
 def _requirements(wanted: LockedVenv, machine: Machine) -> Iterator[str]:

@@ -50,7 +50,7 @@ def test_it_is_built_from_lock_wheels_and_patches(
         PATH,
         blob(machine, "torch==2.9.1 --hash=sha256:00\n"),
         "python3.11",
-        "http://index/simple",
+        "http://me@index:80/simple",
         (wheel,),
         (blob(machine, PATCH),),
     )
@@ -59,7 +59,7 @@ def test_it_is_built_from_lock_wheels_and_patches(
 
     build = f"{PATH}/.headway-build"
     quiet = "--require-hashes --no-input --no-cache-dir --disable-pip-version-check --quiet"
-    index = "--index-url http://index/simple"
+    index = "--index-url http://me@index:80/simple --trusted-host index:80"
     files = f"--requirement {build}/lock.txt --requirement {build}/wheels.txt"
     assert run.calls == [
         f"python3.11 -I -m venv {PATH}",
