@@ -1,0 +1,77 @@
+"""A plan as people read it, and as programs do."""
+
+from dataclasses import asdict
+from typing import Any
+
+from headway.control.amounts import took
+from headway.control.plan.host_plan import HostPlan
+from headway.control.table import table
+
+_STYLES = {"+++": "bold", "---": "bold", "+": "green", "-": "red", "@": "cyan"}
+
+
+def plan_text(plan: HostPlan, *, color: bool = False) -> str:
+    """Write a plan as lines; with `color`, a diff's lines carry rich's marks as ANSI codes."""
+    if plan.nothing_to_do:
+        head = f"{plan.host}: nothing to do, {plan.release} is accepted and runs"
+        return "\n".join([head, *_obstacles(plan)])
+    head = f"{plan.host}: {plan.accepted} -> {plan.release}"
+    blocks = [[head, *_obstacles(plan)], _changed(plan, color=color), _options(plan)]
+    blocks += [_restarts(plan), _way_back(plan)]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def plan_json(plan: HostPlan) -> dict[str, Any]:
+    """Give a plan as JSON values, with its exit code."""
+    options = [{**asdict(one), "how": one.how} for one in plan.options]
+    return {**asdict(plan), "options": options, "exit_code": int(plan.exit_code)}
+
+
+def _obstacles(plan: HostPlan) -> list[str]:
+    return [f"  ! {one}" for one in plan.obstacles]
+
+
+def _changed(plan: HostPlan, *, color: bool) -> list[str]:
+    lines = []
+    for one in plan.changed:
+        lines.append(f"  {one.part}: {one.kind} {one.name}: {one.sentence}")
+        lines += [f"    {_styled(line) if color else line}" for line in one.diff]
+    return lines
+
+
+def _options(plan: HostPlan) -> list[str]:
+    if not plan.options:
+        return []
+    rows = [
+        (one.part, one.name, one.before or "-", one.after or "-", one.how) for one in plan.options
+    ]
+    text = table(("PART", "OPTION", "NOW", "THEN", ""), rows)
+    return [f"  {line}" for line in text.split("\n")]
+
+
+def _restarts(plan: HostPlan) -> list[str]:
+    if not plan.restarts:
+        return ["  no part restarts"]
+    lines = [f"  {one.what} {one.part}: {one.why}{_about(one.down_ms)}" for one in plan.restarts]
+    down = "unknown: a part was never loaded here" if plan.down_ms is None else took(plan.down_ms)
+    return [*lines, f"  expected downtime: {down}"]
+
+
+def _about(span: int | None) -> str:
+    return f", {took(span)} from start to healthy last time" if span else ""
+
+
+def _way_back(plan: HostPlan) -> list[str]:
+    back = plan.way_back
+    time = "in unknown time" if back.takes_ms is None else f"in about {took(back.takes_ms)}"
+    lines = [f"  way back: {back.release}, {time}: {back.sentence}"]
+    return [*lines, *(f"    cannot be brought back: {one}" for one in back.lost)]
+
+
+def _styled(line: str) -> str:
+    from rich.style import Style  # 30 ms, for terminals only
+
+    for mark, style in _STYLES.items():
+        if line.startswith(mark):
+            return Style.parse(style).render(line)
+    return line
