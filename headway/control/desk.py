@@ -1,5 +1,6 @@
 """What a verb has before it: its fleet, the hosts that were named, and where its story goes."""
 
+import json
 import os
 import pwd
 import shutil
@@ -13,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from headway.control.errors import HeadwayError, UsageError
+from headway.wire.loader import Json
 from headway.wire.phase import Exit, worst
 
 if TYPE_CHECKING:
@@ -174,13 +176,23 @@ class Desk:
         """Write what was asked for to stdout."""
         sys.stdout.write(self.redacted(text).rstrip("\n") + "\n")
 
+    @property
+    def colour(self) -> bool:
+        """Say whether stdout is a terminal that is to be coloured."""
+        return bool(self.width) and not os.environ.get("NO_COLOR")
+
     def rows(self, rows: Iterable[Any]) -> None:
-        """Write one JSON value a line."""
-        from headway.control.ndjson import row
+        """Write one JSON value a line, each under its kind."""
         from headway.control.redaction import redacted
+        from headway.wire.loader import dump, kind_of
 
         for value in rows:
-            sys.stdout.write(row(redacted(value, self.fleet.secrets.redactor)) + "\n")
+            clean = redacted(value, self.fleet.secrets.redactor)
+            self.row(kind_of(type(value)), dump(clean))
+
+    def row(self, kind: str, value: Json) -> None:
+        """Write one JSON value under its kind on a line of its own."""
+        self.print(json.dumps({kind: value}, ensure_ascii=False, separators=(",", ":")))
 
 
 def by() -> str:

@@ -1,21 +1,44 @@
-"""`lint` and `inventory`: what the fleet's own files say, and what would go wrong with them."""
+"""`plan`, `lint` and `inventory`: what the fleet's files say, and what they would do to hosts."""
 
-import json
-import sys
 from collections.abc import Sequence
 
 from headway.control.desk import Desk
 from headway.control.inventory.report import inventory_json, inventory_text
 from headway.control.lint import Finding
 from headway.control.lint import lint as findings
+from headway.control.plan import plan as host_plan
+from headway.control.plan.text import plan_json, plan_text
+from headway.control.render import render
 from headway.wire.phase import Exit
+from headway.wire.talk import Look, Looked
+
+
+def plan(desk: Desk) -> Exit:
+    """Show what a rollout would change, host by host; 10 when there is something to do.
+
+    A host that gives no answer counts more than changes: its exit code speaks.
+    """
+    rendered = {host.name: render(desk.fleet, host) for host in desk.hosts}
+    answers = desk.looked(lambda host: Look(release=rendered[host.name].release))
+    plans = [
+        host_plan(rendered[host], answer)
+        for host, answer in answers.items()
+        if isinstance(answer, Looked)
+    ]
+    if desk.json:
+        for one in plans:
+            desk.row("host_plan", plan_json(one))
+    elif plans:
+        desk.print("\n\n".join(plan_text(one, color=desk.colour) for one in plans))
+    nothing = all(one.nothing_to_do for one in plans)
+    return desk.missed(answers) or (Exit.ACCEPTED if nothing else Exit.CHANGES)
 
 
 def inventory(desk: Desk) -> Exit:
     """Show every value of the hosts in hand, with the file and line it comes from."""
     if desk.json:
         for host in inventory_json(desk.hosts):
-            sys.stdout.write(json.dumps({"inventory_host": host}, ensure_ascii=False) + "\n")
+            desk.row("inventory_host", host)
     else:
         desk.print(inventory_text(desk.hosts))
     return Exit.ACCEPTED
