@@ -44,9 +44,11 @@ def rows(options: Mapping[str, Any], *, dashes: bool = True) -> tuple[Row, ...]:
 
 
 def spelled(name: str, *, dashes: bool = True) -> str:
-    """Spell an option's name as on the command line: `-c`, `--max-model-len`."""
-    if not name or name.startswith("-") or any(character.isspace() for character in name):
-        raise OptionError(name, "write an option's name without its dashes and without blanks")
+    """Spell an option's name as on the command line: `-c`, `--max-model-len`, and `-ngl` as is."""
+    if not name.strip("-") or "=" in name or any(character.isspace() for character in name):
+        raise OptionError(name, "an option's name has no blanks and no value in it")
+    if name.startswith("-"):
+        return name
     if len(name) == 1:
         return "-" + name
     head, dot, tail = name.partition(".")

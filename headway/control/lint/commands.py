@@ -39,7 +39,7 @@ def command_findings(text: str, unit: str) -> Found:
         yield from _variables(argv[1:])
     yield from _specifiers(text, unit)
     yield from _secrets(argv[1:])
-    yield from _twice(argv)
+    yield from _options(argv)
 
 
 def engine_of(command: str) -> str:
@@ -78,8 +78,8 @@ def _secrets(argv: tuple[str, ...]) -> Found:
             yield "secret-in-argv", word.partition("=")[0]
 
 
-def _twice(argv: tuple[str, ...]) -> Found:
-    """Count the options of a known engine: another program may want one several times."""
+def _options(argv: tuple[str, ...]) -> Found:
+    """Judge the options of a known engine: another program may want one several times."""
     engine = engine_of(" ".join(argv[:4]))
     if not engine:
         return
@@ -87,3 +87,6 @@ def _twice(argv: tuple[str, ...]) -> Found:
     given = [word.partition("=")[0] for word in argv if re.match(r"--?[A-Za-z]", word)]
     same = Counter(re.sub(r"^--no-", "--", long.get(name, name)) for name in given)
     yield from (("option-twice", name) for name, count in same.items() if count > 1)
+    for name in given:
+        if name.startswith("--") and name[1:] in long and name not in (*long, *long.values()):
+            yield "option-one-dash", f"{name} (write {name[1:]}, or {long[name[1:]]})"

@@ -14,6 +14,8 @@ from headway.control.unit_file import Setting, TextError, last, logical_lines, s
 
 LEAST_LOAD_S = 30
 """No engine is up sooner when it is slow; systemd's own limit is 5 starts in 10 s."""
+FAR_BURST = 200_000
+"""No engine logs as many lines in one interval of its rate limit."""
 
 _EXEC = re.compile(r"Exec(?:Start|StartPre|StartPost|Stop|StopPost|Reload|Condition)")
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9]*|X-\S+")
@@ -153,7 +155,9 @@ def _log(seen: Seen) -> Hits:
         value = seen.value(key)
         if value and value.partition(":")[0] in ("append", "file", "truncate", "null"):
             yield seen.hit("log-not-in-journal", key, f"{key}={value}")
-    if seen.value("LogRateLimitIntervalSec") not in ("0", "0s"):
+    burst = seen.value("LogRateLimitBurst")
+    own = seen.value("LogRateLimitIntervalSec") not in ("", "0", "0s")
+    if not (own and burst.isdigit() and int(burst) >= FAR_BURST):
         yield seen.hit("journal-rate-limited", "ExecStart")
 
 

@@ -11,7 +11,7 @@ from headway.wire.resources import File, LockedVenv, Sysctl, Unit
 from tests.control.render.fleets import fleet, host
 
 ENGINES: dict[str, dict[str, Any]] = {
-    "llama_cpp": {"model": "/opt/models/copy.gguf", "options": {"ctx_size": 4096, "np": 2}},
+    "llama_cpp": {"model": "/opt/models/copy.gguf", "options": {"ctx_size": 4096, "-np": 2}},
     "vllm": {"model": "Qwen/Qwen3-8B", "options": {"max_model_len": 4096}},
     "sglang": {"model": "/opt/models/qwen", "options": {"mem_fraction_static": 0.85}},
 }
@@ -32,7 +32,8 @@ def test_an_engines_unit_survives_what_engines_do(role: str, tmp_path: Path) -> 
     found = settings(made.blobs[unit.fragment.sha256].decode())
     assert unit.restart == "always"
     assert last(found, "KillMode") == "control-group"
-    assert last(found, "LogRateLimitIntervalSec") == "0"
+    assert last(found, "LogRateLimitIntervalSec") == "1s"
+    assert last(found, "LogRateLimitBurst") == "1000000"
     assert int(last(found, "TimeoutStopSec")) > 0
     burst = int(last(found, "StartLimitBurst", "Unit"))
     assert int(last(found, "StartLimitIntervalSec", "Unit")) > burst * 60
@@ -49,7 +50,7 @@ def test_an_engines_unit_survives_what_engines_do(role: str, tmp_path: Path) -> 
             "llama_cpp",
             (
                 "{bin}/llama-server --model /opt/models/copy.gguf --alias copy.gguf "
-                "--host 127.0.0.1 --port 8080 --metrics --ctx-size 4096 --np 2"
+                "--host 127.0.0.1 --port 8080 --metrics --ctx-size 4096 -np 2"
             ),
         ),
         (

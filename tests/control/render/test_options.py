@@ -13,6 +13,8 @@ from headway.control.options import OptionError, rows
         ({"max_model_len": 4096}, ("--max-model-len", "4096")),
         ({"no-mmap": True}, ("--no-mmap",)),
         ({"c": 8192}, ("-c", "8192")),
+        ({"-ngl": 99}, ("-ngl", "99")),
+        ({"--keep_it": 1}, ("--keep_it", "1")),
         ({"served_model_name": ["a", "b"]}, ("--served-model-name", "a", "b")),
         (
             {"speculative_config": {"method": "mtp", "num_speculative_tokens": 3}},
@@ -45,14 +47,16 @@ def test_an_engine_may_keep_its_underscores() -> None:
     ("options", "problem"),
     [
         ({"max_model_len": 1, "max-model-len": 2}, "given twice"),
-        ({"--port": 1}, "without its dashes"),
-        ({"a b": 1}, "without blanks"),
-        ({"": 1}, "without its dashes"),
+        ({"port": 1, "--port": 2}, "given twice"),
+        ({"a b": 1}, "no blanks"),
+        ({"a=b": 1}, "no value"),
+        ({"--": 1}, "no blanks"),
+        ({"": 1}, "no blanks"),
         ({"alias": []}, "empty list"),
         ({"alias": ["a", None]}, "no option's value"),
     ],
 )
 def test_what_is_no_option_is_refused(options: dict[str, Any], problem: str) -> None:
-    """Two of one name, dashes in the name, and lists of nothing."""
+    """Two of one name, a name with its value in it, and lists of nothing."""
     with pytest.raises(OptionError, match=problem):
         rows(options)
