@@ -8,7 +8,7 @@ from headway.runner.channel import Channel
 from headway.runner.desk import CONFIRM
 from headway.runner.machine import Machine
 from headway.runner.records import Records
-from headway.wire.event import Answer, Rested
+from headway.wire.event import Answer, Event, Rested
 from headway.wire.phase import Exit, Phase
 from headway.wire.talk import Done, FromHost, Request, Said, Trouble
 
@@ -21,18 +21,22 @@ def follow(
 ) -> Optional[FromHost]:
     """Follow until the transition rests or its runner is gone for good; the last line to say.
 
-    None when the controller is gone: the transition goes on all the same.
+    A last word that was known before (`since`) may have been answered by a person: it counts only
+    when no runner is at work on it any more. None when the controller is gone: the transition goes
+    on all the same.
     """
     offset = 0
     looked = time.monotonic()
+    last: Optional[Event] = None
     while channel.open:
         events, offset = records.tail(transition, offset)
         for event in events:
             if event.seq > since:
                 channel.say(Said(event))
-        last = events[-1].body if events else None
-        if isinstance(last, Rested) and _rests(records, transition):
-            return Done(last.exit_code, last.sentence)
+        last = events[-1] if events else last
+        word = last.body if last and _rests(records, transition) else None
+        if last and isinstance(word, Rested) and last.seq > since:
+            return Done(word.exit_code, word.sentence)
         heard = channel.hear(_LOOK_S)
         if isinstance(heard, Answer):
             land(records, transition, heard)
@@ -40,8 +44,11 @@ def follow(
             records.put_request(transition, heard)
         if not events and time.monotonic() - looked > _ALIVE_EVERY_S:
             looked = time.monotonic()
-            if not launch.is_running(machine, transition):
-                return Trouble(Exit.UNKNOWN, _silent(records, transition))
+            if launch.is_running(machine, transition):
+                continue
+            if isinstance(word, Rested):
+                return Done(word.exit_code, word.sentence)
+            return Trouble(Exit.UNKNOWN, _silent(records, transition))
     return None
 
 
