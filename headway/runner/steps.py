@@ -14,7 +14,7 @@ from headway.runner.watch import Watch
 from headway.wire.event import Body, StepBegan, StepDone
 from headway.wire.record import Before, WasFile, WasLink, WasSysctl, WasUnit
 from headway.wire.release import Origin, Part, Release
-from headway.wire.resources import dropin_path
+from headway.wire.resources import Unit, dropin_path, unit_path
 
 STOP_S = 300
 START_S = 300
@@ -97,12 +97,10 @@ class Steps:
 
         self._step(change.name, "write", work, blame=False)
 
-    def stands(self, part: Part) -> bool:
-        """Say whether everything a part switches is as it wants it."""
-        return all(
-            resources.diff(resource, self.machine, enabled=False) is None
-            for resource in switching(part)
-        )
+    def wrong(self, part: Optional[Part]) -> Tuple[str, ...]:
+        """Say what of all that a part switches is not as it wants it."""
+        found = (resources.diff(each, self.machine, enabled=False) for each in switching(part))
+        return tuple(sentence for sentence in found if sentence is not None)
 
     def tidy(self, changes: Iterable[Change]) -> None:
         """Remove the temporary files that a write cut in the middle may have left."""
@@ -181,28 +179,33 @@ def before_of(change: Change, before: Iterable[Before]) -> Tuple[Before, ...]:
     """Pick the before-images of one change: what it touched, and folders made above that."""
     mine = {path for resource in switching(change.new) for path in paths(resource)}
     mine.update("unit:" + unit for unit in change.units())
+    folders = tuple(unit_path(unit) + ".d" for unit in change.units())
 
     def is_mine(entry: Before) -> bool:
         above = entry.path + "/"
-        return entry.path in mine or any(path.startswith(above) for path in mine)
+        inside = entry.path.startswith(folders)
+        return inside or entry.path in mine or any(path.startswith(above) for path in mine)
 
     return tuple(entry for entry in before if is_mine(entry))
 
 
 def images(machine: Machine, changes: Iterable[Change], start: Release) -> Tuple[Before, ...]:
-    """Take the before-image of all that the changes touch and `start` does not own, each once.
+    """Take the before-image of all that the changes touch and `start` does not hold, each once.
 
-    Of an adopted release the units' own states are kept, too: one that was down stays down.
+    What headway accepted it holds exactly; a drop-in that somebody laid beside it, it does not.
+    An adopted release may have been links or odd modes, and its units down: all of it is imaged.
     """
-    kept = owned(start)
+    adopted = start.origin is Origin.ADOPTED
+    kept = set() if adopted else owned(start)
     found: Dict[str, Before] = {}
     for change in changes:
-        foreign = [res for res in switching(change.new) if not kept.issuperset(paths(res))]
-        if start.origin is Origin.ADOPTED:
-            foreign.extend(units_of(change.old))
-        for resource in foreign:
+        touched = (*switching(change.new), *(switching(change.old) if adopted else ()))
+        for resource in touched:
+            held = kept.issuperset(paths(resource))
+            if held and not isinstance(resource, Unit):
+                continue
             for entry in resources.before(resource, machine):
-                if entry.path not in kept:
+                if entry.path not in kept and not (held and isinstance(entry.state, WasUnit)):
                     found.setdefault(entry.path, entry)
     return tuple(found.values())
 

@@ -22,7 +22,14 @@ from headway.runner.desk import Desk
 from headway.runner.machine import Machine
 from headway.runner.phases import Trigger, after
 from headway.runner.records import Records
-from headway.runner.steps import StepError, Steps, contents, images, units_to_restart
+from headway.runner.steps import (
+    StepError,
+    Steps,
+    before_of,
+    contents,
+    images,
+    units_to_restart,
+)
 from headway.runner.subject import current
 from headway.runner.teller import Teller
 from headway.runner.watch import Watch
@@ -120,7 +127,8 @@ class Running:
         if self.work.desk.wish():
             return self._close(Exit.REFUSED, None, "called off before anything was touched")
         before = images(self.work.machine, self.changes, self.start)
-        self.transition = replace(self.transition, before=before)
+        drift = tuple(wrong for c in self.changes for wrong in self.work.steps.wrong(c.old))
+        self.transition = replace(self.transition, before=before, drift=drift)
         self.work.records.keep_transition(self.transition)
         self.work.steps.guard(self.transition.id, self.units)
         self._enter(Trigger.READY)
@@ -333,7 +341,8 @@ class Running:
             return
         for gate in self._return_gates(change.old):
             report = self._judge(gate, change.old)
-            if report.verdict is not Verdict.PASS:
+            as_before = gate.kind == "in_place" and self._as_it_was(change.old)
+            if report.verdict is not Verdict.PASS and not as_before:
                 raise StepError(_sentence(report), blame=False)
 
     def _is_whole(self, change: Change, units: Tuple[str, ...]) -> bool:
@@ -343,9 +352,13 @@ class Running:
         if any(current(self.work.machine.run, unit) is None for unit in units):
             return False
         now = images(self.work.machine, (change,), self.start)
-        if contents(now) - contents(self.transition.before):
+        if contents(now) != contents(before_of(change, self.transition.before)):
             return False
-        return self.work.steps.stands(change.old)
+        return self._as_it_was(change.old)
+
+    def _as_it_was(self, part: Part) -> bool:
+        """Say whether a part of the old side differs in nothing but what differed at OPEN."""
+        return set(self.work.steps.wrong(part)) <= set(self.transition.drift)
 
     def _return_gates(self, part: Part) -> Tuple[Gate, ...]:
         """Going back is judged by in_place and health, as the release was accepted by them."""

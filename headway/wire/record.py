@@ -92,7 +92,8 @@ class Transition:
 
     `kind` is "rollout", "rollback", "repair" (the accepted release again: drift, restart, unpark).
     Times are Unix milliseconds; deadlines count in CLOCK_BOOTTIME of `boot_id` and are void under
-    another one.
+    another one. `drift` is what differed from `start` when it was opened: it may differ again after
+    going back.
     """
 
     schema: int
@@ -106,6 +107,7 @@ class Transition:
     boot_id: str
     opened_at_ms: int
     before: Tuple[Before, ...] = ()
+    drift: Tuple[str, ...] = ()
     tried: Tuple[str, ...] = ()
 
 

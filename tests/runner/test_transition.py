@@ -258,3 +258,17 @@ def test_the_confirmation_s_silence_depends_on_what_was_touched(
     if answer:
         attempt.records.put_answer(transition.id, Answer(CONFIRM, answer, "somebody"))
     assert attempt.open(transition).exit_code == code
+
+
+def test_a_drop_in_somebody_laid_comes_back_with_the_release_it_changed(
+    world: World, attempt: Attempt
+) -> None:
+    """B takes the unit's whole folder; going back brings the stranger back, and is not stuck."""
+    attempt.bring(release_of((part(world, "engine", "a"),)))
+    folder = world.root / "etc/systemd/system/engine.service.d"
+    folder.mkdir()
+    (folder / "50-mine.conf").write_text("[Service]\nNice=5\n")
+    before = world.tree()
+    rested = attempt.bring(release_of((part(world, "engine", "WRONG-health"),)))
+    assert rested.exit_code == Exit.WENT_BACK
+    assert world.tree() == before

@@ -36,6 +36,6 @@ def _adopt(session: Session, order: Adopt) -> FromHost:
     parts = tuple(part for part in running.parts if part.name not in names) + found.parts
     unheld = running.unheld + found.unheld
     release = release_of(parts, Origin.ADOPTED, running.secret_names, unheld)
-    begin.adopt(session, state, release, order.orders.by)
+    begin.adopt(session, release, order.orders.by)
     session.channel.say(Looked(session.records.state(), release, unheld=release.unheld))
     return Done(Exit.ACCEPTED, f"adopted as {release.id}")

@@ -26,33 +26,38 @@ def rollout(session: Session, order: Rollout) -> Optional[FromHost]:
     """Adopt what runs unmanaged under the same names, stage, and begin."""
     try:
         install.install(session.machine, session.records)
-        start = _start(session, order)
+        state = session.records.state()
+        start = _start(session, state, order)
     except (OSError, RecordError, observe.ObserveError, systemd.SystemdError) as error:
         return session.rest(Exit.REFUSED, "refused", str(error))
     lost = [line for line in start.unheld if line.split(":")[0] in owned(order.release)]
     if lost and not order.orders.no_way_back:
         sentence = f"there would be no whole way back: {'; '.join(lost)}; or --no-way-back"
         return session.rest(Exit.REFUSED, "refused", sentence)
+    try:
+        if start.parts and not state.accepted:
+            with HostLock(session.machine.disk, session.clock, order.orders.wait_s):
+                adopt(session, start, order.orders.by)
+    except LockedError as error:
+        return session.rest(Exit.LOCKED, "locked", str(error))
     kind = "repair" if start.id == order.release.id else "rollout"
     session.records.keep_criteria(order.criteria)
     return begin(session, kind, (start, order.release), order.criteria, order.orders)
 
 
-def _start(session: Session, order: Rollout) -> Release:
-    """Name the release this host would go back to; at first contact, adopt what it runs."""
-    state = session.records.state()
+def _start(session: Session, state: State, order: Rollout) -> Release:
+    """Name the release this host would go back to; at first contact, what it runs by itself."""
     if state.accepted:
         return session.records.whole_release(state.running(), session.machine.blobs)
     units = observe.unmanaged(session.machine, order.release, EMPTY)
     if not units:
         return EMPTY
-    found = observe.observe(session.machine, units, units)
-    adopt(session, state, found, order.orders.by)
-    return found
+    return observe.observe(session.machine, units, units)
 
 
-def adopt(session: Session, state: State, release: Release, by: str) -> None:
-    """Record what runs as accepted: by observation, judged by nothing."""
+def adopt(session: Session, release: Release, by: str) -> None:
+    """Record what runs as accepted: by observation, judged by nothing. Under the lock."""
+    state = session.records.state()
     session.records.keep_release(release)
     acceptance = Acceptance(release.id, "none", session.clock.now_ms(), f"adopted by {by}", "")
     kept = tuple(old for old in state.accepted if old.release != release.id)
