@@ -64,7 +64,7 @@ _OUTCOMES = {
     Exit.CHANGES: "unsure",
 }
 _NEXT = {
-    "went back": "invoke history --host {host}   (what failed is refused until it changes)",
+    "went back": "invoke history --host {host}",
     "held": "invoke resume | accept | rollback --host {host}",
     "locked": "invoke resume --host {host}   follows the transition in hand",
     "unknown": "invoke resume --host {host}   (the host goes on by itself)",
