@@ -43,8 +43,8 @@ def role_schema() -> Schema:
     fleet = Fleet(REPO)
     resources = {kind_of(kind): _kind(kind, _WHEN) for kind in KINDS}
     gates = {
-        name: _kind(gate_kinds.params_type(fleet, name, name), _OF_GATES)
-        for name in sorted(gate_kinds.kinds(fleet))
+        name: _kind(gate_kinds.asked(path, path.name)[0], _OF_GATES)
+        for name, path in sorted(gate_kinds.kinds(fleet).items())
     }
     role = _kind(RoleFile, {})
     role["properties"]["resources"] = {"type": "array", "items": _one_of(resources)}

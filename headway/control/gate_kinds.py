@@ -13,7 +13,6 @@ from typing import Any
 
 from headway.control.errors import ConfigError
 from headway.control.fleet import Fleet
-from headway.control.near import near
 
 PACKAGE = "headway_checks"
 
@@ -28,28 +27,16 @@ def kinds(fleet: Fleet) -> dict[str, Path]:
     }
 
 
-def check(fleet: Fleet, kind: str, where: str) -> ModuleType:
-    """Load the check of a kind; an unknown one is a ConfigError that offers what there is."""
-    known = kinds(fleet)
-    if kind not in known:
-        raise ConfigError(where, f"unknown gate {kind!r}; {near(kind, known)}")
-    return _load(known[kind], fleet.shown(known[kind]))
+def asked(path: Path, shown: str) -> tuple[type[Any], str]:
+    """Give a check's Params, the frozen dataclass that says what may be asked, and its side.
 
-
-def params_type(fleet: Fleet, kind: str, where: str) -> type[Any]:
-    """Give the Params of a kind: the frozen dataclass that says what may be asked."""
-    module = check(fleet, kind, where)
+    The side is its WHERE: a gate is judged on the host unless its kind says "outside".
+    """
+    module = _load(path, shown)
     found = getattr(module, "Params", None)
     if not isinstance(found, type):
-        raise ConfigError(
-            fleet.shown(Path(module.__file__ or kind)), "a check wants a class Params"
-        )
-    return found
-
-
-def where(fleet: Fleet, kind: str, at: str) -> str:
-    """Say where a kind is judged unless its gate says otherwise: its WHERE, or on the host."""
-    return str(getattr(check(fleet, kind, at), "WHERE", "host"))
+        raise ConfigError(shown, "a check wants a class Params")
+    return found, str(getattr(module, "WHERE", "host"))
 
 
 @cache

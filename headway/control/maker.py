@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from headway.control import authoring
@@ -71,7 +72,7 @@ class Maker:
 
     def blob(self, content: bytes, *, secret: bool = False) -> wire.Blob:
         """Keep bytes and give the blob that names them."""
-        digest = hashlib.sha256(content).hexdigest()
+        digest = _digest(content)
         self.blobs[digest] = content
         return wire.Blob(digest, len(content), secret)
 
@@ -91,6 +92,12 @@ class Maker:
         if blob.secret and mode & _OTHERS:
             raise readable(at.at("mode"), f"{one.path} (mode {one.mode})")
         return (wire.File(_absolute(one.path, at), blob, mode, one.owner, one.group),)
+
+
+@lru_cache(maxsize=256)
+def _digest(content: bytes) -> str:
+    """Hash bytes once for all hosts: bytes that were read once keep their own hash."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def readable(where: str, what: str) -> ConfigError:

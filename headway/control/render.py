@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headway.control import gate_kinds, roles
+from headway.control import roles
 from headway.control.errors import ConfigError
 from headway.control.fleet import Fleet
 from headway.control.inventory.model import Host, Instance, Value
@@ -70,7 +70,6 @@ class _Instance:
     def __init__(
         self, fleet: Fleet, host: Host, instance: Instance, reveal: Callable[[Secret], str]
     ) -> None:
-        self.fleet = fleet
         self.instance = instance
         self.role = roles.load(fleet, instance.role, where=instance.where)
         sources = Sources(fleet, instance.role)
@@ -126,7 +125,7 @@ class _Instance:
         typed(entry, params)
         own = {key: rendered[key] for key in GATE_KEYS[1:] if key in rendered}
         base = {"name": entry.kind, "kind": entry.kind, "part": self.instance.name}
-        base["where"] = gate_kinds.where(self.fleet, entry.kind, entry.at.where)
+        base["where"] = entry.side
         try:
             return load(Gate, {**base, **own, "params": params})
         except WireError as error:

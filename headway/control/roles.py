@@ -17,6 +17,8 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, NoReturn, get_type_hints
 
 from headway.control import gate_kinds
@@ -51,12 +53,16 @@ class RoleFile:
 
 @dataclass(frozen=True)
 class Entry:
-    """A resource or gate as written: its kind, its type, its body, and where each key stands."""
+    """A resource or gate as written: its kind, its type, its body, and where each key stands.
+
+    `side` is where a gate of this kind is judged unless it says otherwise.
+    """
 
     kind: str
     type: type[Any]
     body: Mapping[str, Any]
     at: Value
+    side: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,14 +90,21 @@ def load(fleet: Fleet, name: str, *, where: str = "") -> Role:
     if name not in names:
         raise ConfigError(where or "roles", f"there is no role {name!r}; {near(name, names)}")
     path = fleet.lookup("roles", f"{name}/role.yaml")
+    return _load(fleet, name, path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _load(fleet: Fleet, name: str, path: Path, _changed: int) -> Role:
+    """Read a role once for all hosts that use it, until its file changes."""
     document = fleet.document(path)
     file = _file(document)
+    kinds = gate_kinds.kinds(fleet)
     return Role(
         name,
         document,
         file,
         tuple(_resource(document, index) for index in range(len(file.resources))),
-        tuple(_gate(fleet, document, index) for index in range(len(file.gates))),
+        tuple(_gate(fleet, kinds, document, index) for index in range(len(file.gates))),
     )
 
 
@@ -132,12 +145,12 @@ def _resource(document: Document, index: int) -> Entry:
     return Entry(kind, cls, body, _value(document, (*path, kind)))
 
 
-def _gate(fleet: Fleet, document: Document, index: int) -> Entry:
+def _gate(fleet: Fleet, kinds: Mapping[str, Path], document: Document, index: int) -> Entry:
     path = ("gates", index)
-    kind, body = _one_key(document, path, "gate", gate_kinds.kinds(fleet))
-    cls = gate_kinds.params_type(fleet, kind, document.where(path))
-    _check_keys(document, (*path, kind), body, cls, GATE_KEYS)
-    return Entry(kind, cls, body, _value(document, (*path, kind)))
+    kind, body = _one_key(document, path, "gate", kinds)
+    params, side = gate_kinds.asked(kinds[kind], fleet.shown(kinds[kind]))
+    _check_keys(document, (*path, kind), body, params, GATE_KEYS)
+    return Entry(kind, params, body, _value(document, (*path, kind)), side)
 
 
 def _one_key(

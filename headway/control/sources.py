@@ -1,6 +1,7 @@
 """The files of a fleet that a role names: its own, then templates/, systemd/, and the fleet's."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from headway.control.errors import ConfigError
@@ -41,7 +42,8 @@ class Sources:
         """Read a file: its bytes and what messages call it."""
         path = self.path(name, where)
         try:
-            return path.read_bytes(), self.fleet.shown(path)
+            seen = path.stat()
+            return _read(path, seen.st_mtime_ns, seen.st_size), self.fleet.shown(path)
         except OSError as error:
             raise ConfigError(where, f"{name} cannot be read: {error.strerror}") from None
 
@@ -56,3 +58,9 @@ class Sources:
     def included(self, name: str) -> tuple[str, str]:
         """Read what a template includes."""
         return self.text(name, name)
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, _changed: int, _size: int) -> bytes:
+    """Read a file once for all hosts: a wheel may be 100 MB, and a fleet has hundreds of hosts."""
+    return path.read_bytes()

@@ -10,7 +10,10 @@ import re
 import shlex
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import jinja2
@@ -26,6 +29,9 @@ Resolve = Callable[[str], Any]
 
 _ABSENT = object()
 _LOOK = "headway look"
+_RESULT = "result"
+_INLINE = "<template>"
+_NAME_ONLY = re.compile(r"\{\{ ?([A-Za-z_]\w*) ?\}\}")
 _UNDEFINED = re.compile(r"'(\w+)' is undefined")
 
 
@@ -49,53 +55,84 @@ class Templates:
         reveal: Callable[[Secret], str] = Secret.reveal,
     ) -> None:
         self._reveal = reveal
-        self._environment = _Environment(
-            loader=jinja2.FunctionLoader(lambda name: (*find(name), None)),
-            undefined=jinja2.StrictUndefined,
-            keep_trailing_newline=True,
-            trim_blocks=True,
-            autoescape=False,  # units and config files, no HTML
-        )
-        self._environment.filters |= _FILTERS
+        self._environment = _environment(lambda name: (*find(name), None))
 
     def file(self, text: str, shown: str, resolve: Resolve) -> Filled:
         """Render a file's text; `shown` is what messages call it."""
         look = _Look(resolve, self._reveal)
         with _Place(shown, None, look):
-            code = self._environment.compile(text, name=shown, filename=shown)
-            template = self._environment.template_class.from_code(
-                self._environment, code, self._environment.globals
-            )
-            return Filled(template.render({_LOOK: look}), look.secrets)
+            rendered = self._template(_compiled(text, shown).code).render({_LOOK: look})
+        return Filled(rendered, look.secrets)
 
     def value(self, text: str, where: str, resolve: Resolve) -> Any:  # noqa: ANN401 # any value
         """Render a value's text; exactly one `{{ expression }}` keeps its type."""
         if "{{" not in text and "{%" not in text and "{#" not in text:
             return text
+        name = _NAME_ONLY.fullmatch(text)
+        if name:
+            with suppress(Missing):
+                return resolve(name[1])
         look = _Look(resolve, self._reveal)
-        with _Place("<template>", where, look):
-            tree = self._environment.parse(text, filename="<template>")
-            expression = _only_expression(tree)
-            if expression is None:
-                rendered = self._environment.from_string(text).render({_LOOK: look})
+        with _Place(_INLINE, where, look):
+            compiled = _compiled(text, _INLINE)
+            template = self._template(compiled.code)
+            if not compiled.expression:
+                rendered = template.render({_LOOK: look})
                 return Secret.of(rendered, where) if look.secrets else rendered
-            found = self._evaluate(expression, look)
-        plain = isinstance(expression, (nodes.Name, nodes.Getattr, nodes.Getitem))
-        return _taken(found, where if look.secrets and not plain else "")
+            found = _evaluated(template, look)
+        return _taken(found, where if look.secrets and compiled.expression == "made" else "")
 
-    def _evaluate(self, expression: nodes.Expr, look: "_Look") -> Any:  # noqa: ANN401
-        """Give the expression's own value: what compile_expression does, but strictly."""
-        body = [nodes.Assign(nodes.Name("result", "store"), expression, lineno=1)]
-        tree = nodes.Template(body, lineno=1)
-        tree.set_environment(self._environment)
-        template = self._environment.from_string(tree)
-        context = template.new_context({_LOOK: look})
-        for _ in template.root_render_func(context):
-            pass
-        found = context.vars["result"]
-        if isinstance(found, jinja2.Undefined):
-            str(found)
-        return found
+    def _template(self, code: CodeType) -> jinja2.Template:
+        environment = self._environment
+        return environment.template_class.from_code(environment, code, environment.globals)
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """A template's code. `expression` is "" for text, "named" or "made" for one expression."""
+
+    code: CodeType
+    expression: str = ""
+
+
+@lru_cache(maxsize=2048)
+def _compiled(text: str, shown: str) -> _Compiled:
+    """Compile a text once for all hosts: this is most of what rendering costs."""
+    environment = _environment(None)
+    if shown != _INLINE:
+        return _Compiled(environment.compile(text, name=shown, filename=shown))
+    expression = _only_expression(environment.parse(text, filename=shown))
+    if expression is None:
+        return _Compiled(environment.compile(text, filename=shown))
+    # What compile_expression does, but its result is judged strictly, and by us.
+    body: list[nodes.Node] = [nodes.Assign(nodes.Name(_RESULT, "store"), expression, lineno=1)]
+    tree = nodes.Template(body, lineno=1)
+    tree.set_environment(environment)
+    named = isinstance(expression, (nodes.Name, nodes.Getattr, nodes.Getitem))
+    return _Compiled(environment.compile(tree, filename=shown), "named" if named else "made")
+
+
+def _environment(load: Callable[[str], Any] | None) -> jinja2.Environment:
+    environment = _Environment(
+        loader=jinja2.FunctionLoader(load) if load else None,
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        autoescape=False,  # units and config files, no HTML
+    )
+    environment.filters |= _FILTERS
+    return environment
+
+
+def _evaluated(template: jinja2.Template, look: "_Look") -> Any:  # noqa: ANN401
+    """Give the value of the expression that a template assigns."""
+    context = template.new_context({_LOOK: look})
+    for _ in template.root_render_func(context):
+        pass
+    found = context.vars[_RESULT]
+    if isinstance(found, jinja2.Undefined):
+        str(found)
+    return found
 
 
 class _Shown(str):
