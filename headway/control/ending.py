@@ -27,6 +27,10 @@ def ended(desk: Desk, verb: Callable[[], Exit]) -> NoReturn:
     except HeadwayError as error:
         code = error.exit_code
         desk.complain(error)
+    except KeyboardInterrupt:
+        # A rollout hears Ctrl-C itself; this is one that was pressed while nothing was in hand.
+        code = Exit.UNKNOWN if desk.began else Exit.USAGE
+        desk.complain(HeadwayError(f"{desk.verb}: interrupted"))
     except BrokenPipeError:
         # `invoke history | head`: whoever read has seen enough. Python would complain once more
         # while flushing stdout at its end.

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from invoke.exceptions import Exit as InvokeExit
 
 from headway.control import verbs, words
 from headway.control.desk import Desk
@@ -125,7 +126,7 @@ def _leave(verb: object) -> Desk:
     return desk
 
 
-def _raising(error: Exception) -> object:
+def _raising(error: BaseException) -> object:
     def verb() -> Exit:
         raise error
 
@@ -143,8 +144,6 @@ def test_an_error_is_one_line_a_hint_and_its_own_exit_code(
     error: HeadwayError, code: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The message says where and what; the hint stands on a line of its own."""
-    from invoke.exceptions import Exit as InvokeExit
-
     with pytest.raises(InvokeExit) as left:
         _leave(_raising(error))
     assert left.value.code == code
@@ -155,8 +154,6 @@ def test_a_fault_of_ours_keeps_its_traceback_in_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nobody is shown a traceback at night; it lies where the line says, for the owner only."""
-    from invoke.exceptions import Exit as InvokeExit
-
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(InvokeExit) as left:
         _leave(_raising(ZeroDivisionError("by zero\nand more")))
@@ -173,8 +170,6 @@ def test_a_fault_after_a_host_had_begun_is_an_unknown_outcome(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The host goes on by itself: that is 6, and the line says how to look."""
-    from invoke.exceptions import Exit as InvokeExit
-
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     desk = Desk(verb="rollout")
     desk.began = True
@@ -184,3 +179,13 @@ def test_a_fault_after_a_host_had_begun_is_an_unknown_outcome(
         ended(desk, verb)
     assert left.value.code == Exit.UNKNOWN
     assert "invoke status" in capsys.readouterr().err
+
+
+def test_ctrl_c_while_nothing_is_in_hand_is_not_went_back(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Invoke's own code for an interrupt is 1, which is ours for a host that went back."""
+    with pytest.raises(InvokeExit) as left:
+        _leave(_raising(KeyboardInterrupt()))
+    assert left.value.code == Exit.USAGE
+    assert capsys.readouterr().err == "headway: rollout: interrupted\n"
