@@ -54,6 +54,19 @@ def prove(context: Context, name: str) -> None:
     _exit(fails(tests(f"lab and {name}")))
 
 
+@task
+def demo(context: Context) -> None:
+    """Watch a real engine go out to three real hosts."""
+    from dev.demo import main
+
+    setup(context)
+    with _one_line():
+        try:
+            main()
+        except KeyboardInterrupt:
+            raise Exit("demo: ended by Ctrl-C", code=130) from None
+
+
 @task(help={"count": "how many hosts", "recipe": "bookworm, trixie, bullseye"})
 def up(context: Context, count: int = 3, recipe: str = "bookworm") -> None:
     """Boot lab hosts to be used by hand."""
@@ -134,5 +147,5 @@ def _exit(code: int) -> None:
         raise Exit(code=code)
 
 
-namespace = Collection("dev", setup, check, everything, prove)
+namespace = Collection("dev", setup, check, everything, prove, demo)
 namespace.add_collection(Collection("lab", up, down, status, ssh, clean))
