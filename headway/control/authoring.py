@@ -26,7 +26,7 @@ class File:
 
     path: str
     source: str = ""
-    content: Any = ""
+    content: Any = None
     mode: str = "0644"
     owner: str = "root"
     group: str = "root"

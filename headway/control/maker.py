@@ -144,7 +144,7 @@ def _dir(_: Maker, one: authoring.Dir, at: Value) -> Made:
 
 
 def _file(maker: Maker, one: authoring.File, at: Value) -> Made:
-    if bool(one.source) == bool(one.content):
+    if bool(one.source) == (one.content is not None):
         raise ConfigError(at.where, "file: wants exactly one of source and content")
     if one.source:
         path = maker.sources.path(one.source, at.at("source"))
@@ -202,7 +202,10 @@ def _package(_: Maker, one: authoring.Package, __: Value) -> Made:
 
 def _venv(maker: Maker, one: authoring.Venv, at: Value) -> Made:
     if bool(one.lock) == bool(one.found):
-        hint = "a lock file with hashes makes one; a path in `found` takes one that is there"
+        hint = (
+            "a lock file with hashes makes one, `found` is the path of one that is there; the "
+            "built-in roles take the variables lock and venv_path"
+        )
         raise ConfigError(at.where, "venv: wants exactly one of lock and found", hint=hint)
     if one.found:
         if not one.fingerprint:

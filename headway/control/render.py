@@ -3,7 +3,8 @@
 Nothing is asked of the host: what a class of machines needs is declared in the inventory.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,12 +53,13 @@ def render(
     made = [_Instance(fleet, host, instance, reveal) for instance in host.instances]
     made.sort(key=lambda one: one.role.file.order)
     parts = tuple(one.part() for one in made)
+    gates = tuple(gate for one in made for gate in one.gates())
     _refuse_conflicts(host, made, parts)
     secrets = {name: secret for one in made for name, secret in one.maker.secrets.items()}
     return Rendered(
         host.name,
         release_of(parts, secret_names=tuple(sorted(secrets))),
-        tuple(gate for one in made for gate in one.gates()),
+        gates,
         {digest: content for one in made for digest, content in one.maker.blobs.items()},
         tuple(sorted({reveal(secret) for secret in secrets.values()})),
         {path: shown for one in made for path, shown in one.maker.texts.items()},
@@ -70,6 +72,7 @@ class _Instance:
     def __init__(
         self, fleet: Fleet, host: Host, instance: Instance, reveal: Callable[[Secret], str]
     ) -> None:
+        self.host = host.name
         self.instance = instance
         self.role = roles.load(fleet, instance.role, where=instance.where)
         sources = Sources(fleet, instance.role)
@@ -89,6 +92,24 @@ class _Instance:
         self.maker = Maker(sources, scope, reveal)
 
     def part(self) -> Part:
+        with self._wanted():
+            return self._part()
+
+    def gates(self) -> tuple[Gate, ...]:
+        with self._wanted():
+            return self._gates()
+
+    @contextmanager
+    def _wanted(self) -> Iterator[None]:
+        """Say in an error who wants what is wrong: many instances share a role."""
+        try:
+            yield
+        except ConfigError as error:
+            wanted = f"instance {self.instance.name} of {self.host} wants it"
+            hint = f"{error.hint} ({wanted})" if error.hint else wanted
+            raise ConfigError(error.where, error.problem, hint=hint) from None
+
+    def _part(self) -> Part:
         made = tuple(one for entry in self.role.resources for one in self.maker.make(entry))
         subject = self._text("subject")
         units = [one.name for one in made if isinstance(one, Unit)]
@@ -105,7 +126,7 @@ class _Instance:
             self._listens(),
         )
 
-    def gates(self) -> tuple[Gate, ...]:
+    def _gates(self) -> tuple[Gate, ...]:
         found = tuple(self._gate(entry) for entry in self.role.gates if self.maker.wanted(entry))
         names = [gate.name for gate in found]
         for entry, name in zip(self.role.gates, names, strict=False):

@@ -1,6 +1,7 @@
 """What would go wrong in a fleet's files, found without touching a host: `lint(fleet, hosts)`."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from headway.control import roles
@@ -28,13 +29,15 @@ def lint(fleet: Fleet, hosts: Sequence[Host]) -> tuple[Finding, ...]:
 
     Secrets are not opened. The same find for several hosts is told once, in order of its place.
     """
-    found: set[Finding] = set()
-    for path in files(fleet):
-        found.update(file_findings(fleet, path))
-    found.update(_role_findings(fleet))
-    for host in hosts:
-        found.update(_host_findings(fleet, host))
-    return tuple(sorted(found))
+    several = [
+        *(file_findings(fleet, path) for path in files(fleet)),
+        _role_findings(fleet),
+        *(_host_findings(fleet, host) for host in hosts),
+    ]
+    told: dict[tuple[str, int, str, str], Finding] = {}
+    for one in chain.from_iterable(several):
+        told.setdefault((one.file, one.line, one.rule, one.what), one)
+    return tuple(sorted(told.values()))
 
 
 def files(fleet: Fleet) -> Iterator[Path]:
@@ -48,7 +51,11 @@ def files(fleet: Fleet) -> Iterator[Path]:
 
 def file_findings(fleet: Fleet, path: Path) -> Iterator[Finding]:
     """Judge one file as it is written; of templates only what holds whatever they render to."""
-    text = path.read_text(errors="replace")[:_LARGEST]
+    try:
+        text = path.read_text(errors="replace")[:_LARGEST]
+    except OSError as error:
+        yield Finding(fleet.shown(path), 0, "config", f"cannot be read: {error.strerror}", "")
+        return
     for rule in _rules(path, text):
         for hit in rule(text):
             yield finding(fleet.shown(path), hit.line, hit.rule, hit.detail)
@@ -59,15 +66,18 @@ def _rules(path: Path, text: str) -> Iterator[Callable[[str], Hits]]:
     yield url_hits
     if plain.endswith(".sh") or _is_script(path):
         yield script_hits
-    if plain.endswith((*UNITS, ".conf")) and "[" in text:
+    if plain.endswith(UNITS) or "[Service]" in text:
         yield text_hits
     if path.name.endswith(UNITS):
         yield lambda whole: unit_hits(path.name, whole)
 
 
 def _is_script(path: Path) -> bool:
-    with path.open("rb") as file:
-        first = file.readline(80)
+    try:
+        with path.open("rb") as file:
+            first = file.readline(80)
+    except OSError:
+        return False
     return first.startswith(b"#!") and b"sh" in first.split(b"/")[-1]
 
 

@@ -7,7 +7,7 @@ from headway.control.lint.finding import Hit, Hits
 _TWICE = re.compile(r"/v1/+v1\b")
 _BESIDE = re.compile(r"/v1/+(health|metrics|version|tokenize|detokenize|ping|props|slots)\b")
 _BASE = re.compile(
-    r"""\b(?:\w*(?:base_url|api_base|BASE_URL|API_BASE))["']?\s*[:=]\s*["']?(?P<url>https?://[^\s"',;}]+)""",
+    r"""\b(?:api_base|base_url|\w*OPENAI\w*(?:BASE_URL|API_BASE))["']?\s*[:=]\s*["']?(?P<url>https?://[^\s"',;}]+)""",
 )
 _ENDPOINT = re.compile(r"/(?:chat/completions|completions|embeddings|models|responses)/*$")
 

@@ -161,6 +161,21 @@ def test_every_kind_becomes_its_wire_resource(tmp_path: Path) -> None:
     assert part.subject is None
 
 
+def test_a_file_may_be_empty(tmp_path: Path) -> None:
+    """Empty is a content; none is a mistake."""
+    role = "resources:\n  - file: {path: /srv/marker, content: ''}\n"
+    made = render(fleet(tmp_path, {"roles/r/role.yaml": role}), host({"r": "r"}))
+    assert list(made.blobs.values()) == [b""]
+
+
+def test_an_error_says_who_wants_it(tmp_path: Path) -> None:
+    """Many instances share a role; the line alone would not say which variable to look at."""
+    with pytest.raises(ConfigError) as caught:
+        render(fleet(tmp_path, {}), host({"main": "llama_cpp"}))
+    assert "instance main of gpu1 wants it" in caught.value.hint
+    assert "lock and venv_path" in caught.value.hint
+
+
 def test_the_fleets_own_file_goes_before_the_built_in_one(tmp_path: Path) -> None:
     """A fleet changes a template by having one of the same name."""
     role = "resources:\n  - template: {path: /srv/u, source: engine.service.j2}\n"
