@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
 from headway.wire.compare import CompareError, find, holds, number
-from headway.wire.evidence import by_hand, shown, tail
+from headway.wire.evidence import by_hand, tail
 from headway.wire.gate import Answered, Judgement, Measurement, Subject
 from headway.wire.loader import Json
 from headway.wire.tools import Ran, Tools
@@ -14,6 +14,7 @@ from headway.wire.verdict import Verdict
 DEADLINE_S = 300
 _AS_LONG_AS_THE_GATE_S = 24 * 60 * 60
 _NOT_STARTED = (126, 127)
+_BRIEF = 40  # characters
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,9 @@ class Expect:
 
 @dataclass(frozen=True)
 class Params:
-    """What to run and what to expect of it; the words {port} and {model} are filled before.
+    """What to run and what to expect of it.
 
+    `by_hand` is what a person types to ask the same, where argv is too long for that.
     `codes_unjudged` are exit codes that mean nothing was judged (pytest's 5: no tests collected).
     `samples_path` leads to a count in the JSON that must be at least `samples`.
     """
@@ -45,6 +47,7 @@ class Params:
     expect: Tuple[Expect, ...] = ()
     samples_path: str = ""
     samples: int = 1
+    by_hand: Tuple[str, ...] = ()
 
 
 def judge(params: Params, _subject: Optional[Subject], tools: Tools) -> Answered:
@@ -116,7 +119,14 @@ def _against(expect: Expect, document: Json) -> str:
     seen = find(document, expect.path)
     if holds(expect.op, seen, expect.value):
         return ""
-    return f"{expect.path} is {shown(repr(seen))}, expected {expect.op} {expect.value!r}"
+    wanted = expect.value if expect.op == "matches" else repr(expect.value)
+    return f"{expect.path} is {_brief(seen)}, expected: {expect.op} {wanted}"
+
+
+def _brief(seen: Json) -> str:
+    """Show a value within a sentence; the whole output stands below."""
+    text = repr(seen)
+    return text if len(text) <= _BRIEF else text[: _BRIEF - 2] + "…'"
 
 
 def _measured(params: Params, document: Json) -> Tuple[Measurement, ...]:
@@ -137,8 +147,8 @@ def _judgement(
     measured: Tuple[Measurement, ...] = (),
 ) -> Judgement:
     words: List[str] = [f"{name}={value}" for name, value in params.env.items()]
-    again = by_hand([*(["env", *words] if words else []), *params.argv])
-    if params.stdin:
+    again = by_hand(params.by_hand or [*(["env", *words] if words else []), *params.argv])
+    if params.stdin and not params.by_hand:
         again += f" < {len(params.stdin)} characters of stdin"
     output = (*tail("stdout", ran.stdout), *tail("stderr", ran.stderr))
     took = Measurement("took", ran.took_ms, "ms")

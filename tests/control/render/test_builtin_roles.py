@@ -1,5 +1,6 @@
 """The roles that headway ships render, with what each kind of service was found to need."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +90,10 @@ def test_an_engine_is_judged_by_every_gate_there_is(role: str, tmp_path: Path) -
     kinds = ["in_place", "ready", "health", "restarts", "options", "journal", "command"]
     assert [gate.kind for gate in gates] == kinds
     marker = gates[-1]
-    assert marker.params["argv"][-1].startswith("The secret marker is ZEBRA-3898-QUARTZ. ")
-    assert marker.params["argv"][-1].endswith(" The secret marker is")
+    asked = json.loads(marker.params["argv"][-1])
+    assert asked["prompt"].startswith("The secret marker is ZEBRA-3898-QUARTZ. ")
+    assert marker.params["by_hand"][-1] == marker.params["argv"][-1]
+    assert asked["prompt"].endswith(" The secret marker is")
     assert "urllib.request" in marker.params["argv"][3]
 
 
