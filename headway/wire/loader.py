@@ -57,20 +57,19 @@ def dump(value: Any) -> Json:
 
 
 def dumps(value: Any) -> str:
-    """Write one line of JSON."""
-    return json.dumps(dump(value), separators=(",", ":"), ensure_ascii=False)
+    """Write one line of JSON, in ASCII: a file name that is no UTF-8 crosses as it is."""
+    return json.dumps(dump(value), separators=(",", ":"))
 
 
 def line(value: Any) -> bytes:
     """Write one line of a conversation: the value under its kind, ended by a newline."""
-    text = json.dumps(_tag_writer(value), separators=(",", ":"), ensure_ascii=False)
-    return text.encode() + b"\n"
+    return json.dumps(_tag_writer(value), separators=(",", ":")).encode() + b"\n"
 
 
 def canonical(value: Any) -> bytes:
     """Write the bytes that a hash is taken of: sorted keys, no blanks, UTF-8."""
     text = json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return text.encode()
+    return text.encode("utf-8", "surrogatepass")
 
 
 def kind_of(cls: type) -> str:
