@@ -11,12 +11,12 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from headway.wire.talk import ABSENT_MARK, ROOT
+from headway.wire.marks import ABSENT_MARK, ROOT
 
 OLDEST = (3, 9)
 
 _SCRIPT = (
-    "R={root}/runner/{sha256}; test -f $R/__main__.py && exec {python} -I -S $R serve; "
+    "R={root}/runner/{sha256}; test -f $R/__main__.py && exec {python} -I -S $R/__main__.py serve; "
     'echo "{mark}uid=$(id -u) systemd=$(test -d /run/systemd/system && echo yes || echo no) '
     'python=$({python} -I -S -c "import sys,bz2,json,hashlib,zipfile;'
     'print(sys.version_info[0],sys.version_info[1],sep=chr(46))" 2>&1 | tail -n 1)"; '
@@ -56,7 +56,7 @@ except OSError as error:
     sys.exit("the runner cannot be put to %s: %s"%(place,error.strerror))
 finally:
     shutil.rmtree(new,ignore_errors=True)
-os.execv(sys.executable,[sys.executable,"-I","-S",place,"serve"])
+os.execv(sys.executable,[sys.executable,"-I","-S",place+"/__main__.py","serve"])
 """
 
 

@@ -19,9 +19,8 @@ from headway.control.pack import Pack
 from headway.control.transport import Stream, Transport
 from headway.wire.event import Answer
 from headway.wire.loader import WireError, line, load, parse
+from headway.wire.marks import ABSENT_MARK, HELLO_MARK
 from headway.wire.talk import (
-    ABSENT_MARK,
-    HELLO_MARK,
     Bytes,
     Done,
     FromHost,

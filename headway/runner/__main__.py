@@ -1,5 +1,9 @@
-"""The runner's command line: `python3 -I -S runner/HASH serve|transition ID|recover|host VERB`."""
+"""The runner's command line: `python3 -I -S runner/HASH/__main__.py serve | transition ID | ...`.
 
+Started by path, not as a folder: that spares an unchanged host a third of Python's own start.
+"""
+
+import os
 import sys
 
 
@@ -7,9 +11,9 @@ def main() -> int:
     """Find the verb's own module and leave the rest of the runner unread."""
     verb, *words = sys.argv[1:] or [""]
     if verb == "serve":
-        from headway.runner.serve import serve
+        from headway.runner import quick
 
-        return serve()
+        return quick.serve(os.path.dirname(os.path.realpath(__file__)))
     if verb == "transition" and len(words) == 1:
         from headway.runner.carry import carry
 
@@ -27,4 +31,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
     sys.exit(main())

@@ -3,7 +3,7 @@
 import os
 
 from headway.runner.disk import Disk
-from headway.wire.talk import ROOT
+from headway.wire.marks import ROOT
 
 PATH = ROOT + "/ballast"
 SIZE = 32 * 1024 * 1024

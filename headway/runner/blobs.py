@@ -4,8 +4,8 @@ import hashlib
 from typing import Iterable, Optional, Tuple
 
 from headway.runner.disk import Disk
+from headway.wire.marks import ROOT
 from headway.wire.resources import Blob
-from headway.wire.talk import ROOT
 
 FOLDER = ROOT + "/blobs"
 

@@ -13,15 +13,11 @@ _CHUNK = 1 << 16
 class Channel:
     """Reads the controller and writes to it over two file descriptors."""
 
-    def __init__(self, source: int = 0, sink: int = 1) -> None:
+    def __init__(self, heard: bytes = b"", source: int = 0, sink: int = 1) -> None:
         self.source = source
         self.sink = sink
-        self._read = bytearray()
+        self._read = bytearray(heard)
         self.open = True
-
-    def mark(self, words: str) -> None:
-        """Write the mark that tells the conversation from what a login shell printed before."""
-        os.write(self.sink, words.encode())
 
     def say(self, value: FromHost) -> None:
         """Write one line; a controller that is gone hears nothing, and that is all."""

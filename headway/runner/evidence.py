@@ -10,8 +10,8 @@ from typing import List
 from headway.runner import changes
 from headway.runner.machine import Machine
 from headway.runner.records import Records
+from headway.wire.marks import ROOT
 from headway.wire.release import Release
-from headway.wire.talk import ROOT
 
 DEADLINE_S = 10
 KEPT = 5

@@ -9,8 +9,8 @@ from typing import Iterable, List, Optional
 
 from headway.runner.disk import Disk
 from headway.runner.machine import Machine
+from headway.wire.marks import RUN
 from headway.wire.resources import dropin_path, unit_path
-from headway.wire.talk import RUN
 
 NAME = "zz-headway-guard.conf"  # drop-ins count in order of their names: this one comes last
 _UNITS = "/etc/systemd/system"

@@ -1,6 +1,6 @@
 """Judges gates for a transition, for a check, and for the quick look at an unchanged host."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable, Tuple
 
 from headway.runner import judge, observe
@@ -16,6 +16,7 @@ from headway.wire.event import Body
 from headway.wire.gate import Gate, Judgement, Report
 from headway.wire.loader import load
 from headway.wire.release import Part
+from headway.wire.tools import Http
 from headway.wire.verdict import Fate, Verdict
 
 QUICK_S = 10
@@ -35,11 +36,11 @@ def judge_now(machine: Machine, clock: Clock, gate: Gate, part: Part) -> Report:
     return _Judge(machine, clock, Watch(), lambda _body: None, lambda: False)(gate, part, 0)
 
 
-def once(machine: Machine, gate: Gate, part: Part) -> Tuple[Verdict, str]:
-    """Ask a gate one time: what does not answer at once does not pass."""
+def once(machine: Machine, gate: Gate, part: Part, http: Http) -> Tuple[Verdict, str]:
+    """Ask a gate one time, through this `http`: what does not answer at once does not pass."""
     check = judge.load_check(gate.kind)
     subject = current(machine.run, part.subject.unit) if part.subject else None
-    tools = tools_of(machine, part, _inside(machine), lambda: QUICK_S)
+    tools = replace(tools_of(machine, part, _inside(machine), lambda: QUICK_S), http=http)
     answer = check.judge(load(check.Params, gate.params), subject, tools)
     if isinstance(answer, Judgement):
         return answer.verdict, answer.evidence[0] if answer.evidence else ""

@@ -11,7 +11,7 @@ from typing import List
 from headway.runner import systemd
 from headway.runner.machine import Machine
 from headway.runner.records import Records
-from headway.wire.talk import ROOT
+from headway.wire.marks import ROOT
 
 WATCHDOG_S = 60
 
@@ -23,12 +23,12 @@ def unit_of(transition: str) -> str:
 
 def runner_argv(*words: str) -> List[str]:
     """Word a call of this very runner, cut off from the host's own Python environment."""
-    return [sys.executable, "-I", "-S", runner_folder(), *words]
+    return [sys.executable, "-I", "-S", runner_folder() + "/__main__.py", *words]
 
 
 def runner_folder() -> str:
     """Say where this runner lies: runner/HASH."""
-    here = os.path.dirname(os.path.abspath(__file__))
+    here = os.path.dirname(os.path.realpath(__file__))
     return os.path.dirname(os.path.dirname(here))
 
 

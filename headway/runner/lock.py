@@ -6,7 +6,7 @@ from typing import Optional, Type
 
 from headway.runner.clock import Clock
 from headway.runner.disk import Disk
-from headway.wire.talk import ROOT
+from headway.wire.marks import ROOT
 
 PATH = ROOT + "/lock"
 _POLL_S = 0.2

@@ -20,9 +20,10 @@ from headway.runner.disk import Disk
 from headway.wire.event import Answer, Event
 from headway.wire.gate import Criteria, Report
 from headway.wire.loader import WireError, dumps, loads
+from headway.wire.marks import ROOT
 from headway.wire.record import State, Transition
 from headway.wire.release import EMPTY, Release, release_id
-from headway.wire.talk import ROOT, Request
+from headway.wire.talk import Request
 
 T = TypeVar("T")
 STATE = ROOT + "/state.json"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Dict, Iterable, Iterator, List, Optional
 
 from headway.runner.disk import Room
+from headway.wire.marks import ROOT
 from headway.wire.release import Part, Release
 from headway.wire.resources import LockedVenv, blobs_of
-from headway.wire.talk import ROOT
 
 HEADROOM_BYTES = 64 * 1024 * 1024  # records, logs and a failed release's snapshot
 HEADROOM_INODES = 256

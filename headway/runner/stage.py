@@ -13,6 +13,7 @@ from headway.runner.machine import Machine
 from headway.runner.resources import ResourceError
 from headway.runner.resources.unit import dropins
 from headway.wire.event import Body, StepBegan, StepDone
+from headway.wire.marks import ROOT
 from headway.wire.record import Orders
 from headway.wire.release import Part, Release
 from headway.wire.resources import (
@@ -26,7 +27,6 @@ from headway.wire.resources import (
     dropin_path,
     unit_path,
 )
-from headway.wire.talk import ROOT
 
 SCRATCH = ROOT + "/stage"
 Tell = Callable[[Body], None]

@@ -147,7 +147,8 @@ class Parked:
 class State:
     """The host's own record. `why` says what HELD or STUCK waits for, with the gate's name.
 
-    `transition` is the one in hand, `last` the one that came to rest last.
+    `transition` is the one in hand, `last` the one that came to rest last. `under` is what lies
+    beneath the accepted release: it comes to light where a later one no longer owns a path.
     """
 
     schema: int = SCHEMA
@@ -160,6 +161,7 @@ class State:
     runner: str = ""
     why: str = ""
     since_ms: int = 0
+    under: Tuple[Before, ...] = ()
 
     def running(self) -> str:
         """Name the release that stands accepted here now; "empty" on a bare host."""

@@ -25,12 +25,6 @@ from headway.wire.record import Orders, State
 from headway.wire.release import Release
 from headway.wire.resources import Blob
 
-HELLO_MARK = "headway-runner-hello "
-ABSENT_MARK = "headway-runner-absent "
-ROOT = "/var/lib/headway"
-RUN = "/run/headway"
-
-
 # --- controller to host: one order a conversation ---------------------------------------------
 
 
@@ -152,7 +146,6 @@ class Hello:
     python: str
     boot_id: str
     hostname: str
-    systemd: int
 
 
 @dataclass(frozen=True)

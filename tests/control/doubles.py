@@ -113,7 +113,7 @@ class LocalStream:
 SCRIPTED_RUNNER = """\
 \"\"\"A double of the runner: says hello, then what the script tells it to.\"\"\"
 import json, sys
-HELLO = {"runner": "double", "python": "3.11", "boot_id": "b", "hostname": "h", "systemd": 252}
+HELLO = {"runner": "double", "python": "3.11", "boot_id": "b", "hostname": "h"}
 def say(word):
     sys.stdout.write(json.dumps(word) + "\\n")
     sys.stdout.flush()
