@@ -1,11 +1,12 @@
 """How a verb reaches a host: which transport, wrapped in what, with which runner."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headway.control.conversation import Session, converse
-from headway.control.errors import UnreachableError
+from headway.control.errors import HeadwayError, UnreachableError
 from headway.control.inventory.model import Host
 from headway.control.pack import Pack
 from headway.control.secrets import Secret
@@ -42,6 +43,19 @@ class Reach:
             transport.close()
             raise
 
+    def connecting(self, hosts: Sequence[Host]) -> "Reach":
+        """Begin to log in to these hosts now; whoever opens one later finds it connected.
+
+        Nothing is run there: it is the handshakes that a host can do while we render.
+        """
+        lines = {host.name: _Line(self.dial, host) for host in hosts}
+
+        def dial(host: Host) -> Transport:
+            line = lines.pop(host.name, None)
+            return line.transport() if line is not None else self.dial(host)
+
+        return replace(self, dial=dial)
+
     def _as_root(self, transport: Transport, host: Host) -> Transport:
         if not host.become:
             return transport
@@ -51,6 +65,31 @@ class Reach:
             )
         user = f"{host.user}@{host.name}" if host.user else host.name
         return Sudo(transport, user, self.become_password or host.become_password)
+
+
+class _Line:
+    """A connection that is being made in a thread."""
+
+    def __init__(self, dial: Dial, host: Host) -> None:
+        self._dial = dial
+        self._host = host
+        self._made: Transport | None = None
+        self._failed: HeadwayError | None = None
+        self._thread = threading.Thread(target=self._make, name=host.name, daemon=True)
+        self._thread.start()
+
+    def transport(self) -> Transport:
+        """Wait for it, or raise what kept it from being made."""
+        self._thread.join()
+        if self._made is None:
+            raise self._failed or UnreachableError(f"{self._host.name}: no connection was made")
+        return self._made
+
+    def _make(self) -> None:
+        try:
+            self._made = self._dial(self._host)
+        except HeadwayError as error:
+            self._failed = error
 
 
 def over_ssh(

@@ -61,6 +61,7 @@ class Options:
 
 def rollout(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
     """Bring hosts to what the fleet describes, one at a time; all are rendered before any."""
+    options = replace(options, reach=options.reach.connecting(hosts[: options.ahead]))
     rendered = {host.name: render(options.fleet, host) for host in hosts}
     checks = options.reach.pack.checks_sha256
     tasks = [
