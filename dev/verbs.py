@@ -67,6 +67,21 @@ def demo(context: Context) -> None:
             raise Exit("demo: ended by Ctrl-C", code=130) from None
 
 
+@task(help={"rounds": "runs of each, in turns"})
+def bench(context: Context, rounds: int = 15) -> None:
+    """Measure an unchanged rollout against the SSH floor."""
+    import tempfile
+    from pathlib import Path
+
+    from tests.lab.lab import Lab
+    from tests.lab.speed import measure
+
+    setup(context)
+    with _one_line(), Lab() as lab, tempfile.TemporaryDirectory() as folder:
+        for line in measure(lab, Path(folder), rounds).lines():
+            sys.stdout.write(line + "\n")
+
+
 @task(help={"count": "how many hosts", "recipe": "bookworm, trixie, bullseye"})
 def up(context: Context, count: int = 3, recipe: str = "bookworm") -> None:
     """Boot lab hosts to be used by hand."""
@@ -147,5 +162,5 @@ def _exit(code: int) -> None:
         raise Exit(code=code)
 
 
-namespace = Collection("dev", setup, check, everything, prove, demo)
+namespace = Collection("dev", setup, check, everything, prove, demo, bench)
 namespace.add_collection(Collection("lab", up, down, status, ssh, clean))

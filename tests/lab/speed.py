@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.lab.host import Host
+from tests.lab.host import Host, HostSpec
 from tests.lab.lab import Lab
 
 REPO = Path(__file__).parents[2]
@@ -141,18 +141,15 @@ def overhead_ms(ndjson: str, host: str) -> int:
 
     From the first event to the last word, less what those steps took.
     """
-    events = [row for row in map(json.loads, ndjson.splitlines()) if row.get("host") == host]
-    said = [row["event"] for row in events if "event" in row]
-    whole = said[-1]["at_ms"] - said[0]["at_ms"]
+    rows = [json.loads(row).get("host_said", {}) for row in ndjson.splitlines()]
+    events = [row["event"] for row in rows if row.get("host") == host]
     spent = 0
-    for event in said:
-        body = event["body"]
-        step = body.get("step_done")
-        if step and step["step"] in ("stop", "start"):
+    for body in (event["body"] for event in events):
+        step = body.get("step_done", {})
+        if step.get("step") in ("stop", "start"):
             spent += step["took_ms"]
-        if "reported" in body:
-            spent += body["reported"]["report"]["took_ms"]
-    return int(whole - spent)
+        spent += body.get("reported", {}).get("report", {}).get("took_ms", 0)
+    return int(events[-1]["at_ms"] - events[0]["at_ms"]) - spent
 
 
 def _timed(argv: Sequence[str], folder: Path) -> tuple[float, str]:
@@ -164,3 +161,44 @@ def _timed(argv: Sequence[str], folder: Path) -> tuple[float, str]:
         said = re.sub(r"\s+", " ", done.stderr)[-400:]
         raise RuntimeError(f"{' '.join(argv[:6])} ended with {done.returncode}: {said}")
     return took, done.stdout
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Everything that the speed of a rollout is judged by."""
+
+    ten: Race
+    one: Race
+    first_execs: int
+    unchanged_execs: int
+    overhead_ms: int
+    runner_bytes: int
+
+    def lines(self) -> list[str]:
+        """Say it, a figure a line."""
+        return [
+            self.ten.line(),
+            self.one.line(),
+            f"execs a host: {self.first_execs} the first time, {self.unchanged_execs} unchanged",
+            f"one changed host: {self.overhead_ms} ms beside stop, start and gates",
+            f"the runner: {self.runner_bytes} bytes, once a host",
+        ]
+
+
+def measure(lab: Lab, folder: Path, rounds: int) -> Figures:
+    """Boot ten hosts and measure everything in one run."""
+    from headway.control.fleet import find
+    from headway.control.pack import pack
+
+    hosts = lab.up([HostSpec(f"s{number}") for number in range(1, 11)])
+    listen_closely(hosts)
+    track = Track(lab, hosts, folder)
+    first = track.execs(hosts[0], lambda: track.rollout(hosts[0].name))
+    track.rollout()
+    track.rollout()  # looks in full once more, and seals
+    unchanged = track.execs(hosts[0], lambda: track.unchanged([hosts[0].name]))
+    ten, one = track.race(len(hosts), rounds), track.race(1, rounds)
+    track.describe(3)
+    changed = overhead_ms(track.rollout(hosts[0].name)[1], hosts[0].name)
+    size = len(pack(find(folder, "")).data)
+    return Figures(ten, one, first, unchanged, changed, size)
