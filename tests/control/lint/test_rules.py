@@ -1,5 +1,6 @@
 """Each lint rule: bad text is found at its line, good text is left alone. Cases are data."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from headway.control.lint.finding import WARNINGS, Hit, finding
 from headway.control.lint.scripts import script_hits
 from headway.control.lint.units import seconds, text_hits, unit_hits
 from headway.control.lint.urls import url_hits
+from headway.wire.findings import known
 
 CASES = Path(__file__).parents[2] / "cases" / "lint"
+DOCS = Path(__file__).parents[3] / "docs" / "lint.md"
 Case = dict[str, Any]
 
 
@@ -86,3 +89,17 @@ def test_time_spans_are_read_as_systemd_writes_them(text: str, span: float | Non
 def test_every_warning_is_a_rule_that_is_known() -> None:
     """A rule that is spelled wrong would become an error."""
     assert all(finding("a", 1, rule).severity == "warning" for rule in WARNINGS)
+
+
+def test_every_rule_has_a_case_and_a_place_in_the_docs() -> None:
+    """docs/lint.md lists what is looked for, and each of it was seen to be found."""
+    found = {
+        rule
+        for case in (*SCRIPTS.values(), *UNITS.values(), *TEXTS.values())
+        for _, rule in case.get("finds", [])
+    }
+    fleets = cases("fleets.yaml").values()
+    found |= {told.rpartition(" ")[2] for case in fleets for told in case.get("finds", [])}
+    listed = dict(re.findall(r"^\| `([a-z-]+)`(?: w)? \| (.+) \|$", DOCS.read_text(), re.MULTILINE))
+    assert found - {"config", "ansible-variable"} == set(listed)
+    assert listed == {rule: known(rule).sentence for rule in listed}
