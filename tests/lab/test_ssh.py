@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -149,6 +150,23 @@ def test_a_jump_host_of_the_ssh_configuration_is_used(
         peers = host.inside(["ss", "-Htn", "state", "established", "sport", "=", ":22"])
         assert list(session.order(Follow())) == [Done(0, "uid 0")]
     assert jump.address in peers
+
+
+def test_hosts_behind_one_jump_host_share_its_login(lab: Lab, hosts: Boot, tmp_path: Path) -> None:
+    """Called at the same time, they make one connection to the jump host, not one each."""
+    jump, first, second = hosts("gpu1", "gpu2", "gpu3")
+    config = tmp_path / "config"
+    config.write_text(f"Host gpu2 gpu3\n  ProxyJump gpu1\nInclude {lab.ssh_config}\n")
+    entries = [Host(host.name, host.name, (), {}) for host in (first, second)]
+    before = logins(jump)
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(lambda entry: uid(opened(entry, config)), entries)) == ["uid 0"] * 2
+    assert logins(jump) - before <= 1
+
+
+def logins(host: LabHost) -> int:
+    """Count the logins that sshd has let in since the host was booted."""
+    return host.inside(["journalctl", "-u", "ssh", "--no-pager"]).count("Accepted publickey")
 
 
 def test_a_jump_host_that_cannot_reach_the_host_says_so(
