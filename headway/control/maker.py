@@ -39,7 +39,8 @@ class Maker:
     """Makes the resources of one part, in order, and gathers what they refer to.
 
     `blobs` are bytes by hash; `texts` says where in the fleet a path on the host is written;
-    `secrets` are those that went in, by name; `argv` is the command line of each unit.
+    `secrets` are those that went in, with the name each goes by; `argv` is the command line of
+    each unit, `written` the units whose command line was made of options.
     """
 
     sources: Sources
@@ -47,8 +48,9 @@ class Maker:
     reveal: Callable[[Secret], str]
     blobs: dict[str, bytes] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
-    secrets: dict[str, Secret] = field(default_factory=dict)
+    secrets: list[tuple[str, Secret]] = field(default_factory=list)
     argv: dict[str, tuple[Row, ...]] = field(default_factory=dict)
+    written: set[str] = field(default_factory=set)
     env_names: list[str] = field(default_factory=list)
 
     def make(self, entry: Entry) -> Made:
@@ -151,7 +153,7 @@ def _file(maker: Maker, one: authoring.File, at: Value) -> Made:
         maker.texts[one.path] = maker.sources.fleet.shown(path)
         return maker.file(one, maker.source(one.source, at.at("source")), at)
     if isinstance(one.content, Secret):
-        maker.secrets[one.path] = one.content
+        maker.secrets.append((one.path, one.content))
         return maker.file(one, maker.blob(maker.reveal(one.content).encode(), secret=True), at)
     if not isinstance(one.content, str):
         raise ConfigError(at.at("content"), "file/content: wants text")
@@ -162,7 +164,7 @@ def _template(maker: Maker, one: authoring.Template, at: Value) -> Made:
     text, shown = maker.sources.text(one.source, at.at("source"))
     filled = maker.scope.file(text, shown)
     maker.texts[one.path] = shown
-    maker.secrets.update(filled.secrets)
+    maker.secrets.extend(filled.secrets.items())
     return maker.file(one, maker.blob(filled.text.encode(), secret=bool(filled.secrets)), at)
 
 
@@ -170,7 +172,7 @@ def _env_file(maker: Maker, one: authoring.EnvFile, at: Value) -> Made:
     found = {}
     for name, value in one.values.items():
         if isinstance(value, Secret):
-            maker.secrets[name] = value
+            maker.secrets.append((name, value))
             found[name] = maker.reveal(value)
         elif value is not None:
             found[name] = _variable(name, value, at)

@@ -32,7 +32,8 @@ class Rendered:
     """What a host should run, with the bytes by hash.
 
     `secret_values` is for the Redactor. `sources` says where in the fleet a path on the host is
-    written: the FILE it is made of, or FILE:LINE of the role.
+    written: the FILE it is made of, or FILE:LINE of the role. `commands` says where the options
+    of a unit's command line are.
     """
 
     host: str
@@ -41,6 +42,7 @@ class Rendered:
     blobs: Mapping[str, bytes] = field(repr=False)
     secret_values: tuple[str, ...] = field(repr=False)
     sources: Mapping[str, str]
+    commands: Mapping[str, str]
 
 
 def render(
@@ -55,14 +57,15 @@ def render(
     parts = tuple(one.part() for one in made)
     gates = tuple(gate for one in made for gate in one.gates())
     _refuse_conflicts(host, made, parts)
-    secrets = {name: secret for one in made for name, secret in one.maker.secrets.items()}
+    secrets = [pair for one in made for pair in one.maker.secrets]
     return Rendered(
         host.name,
-        release_of(parts, secret_names=tuple(sorted(secrets))),
+        release_of(parts, secret_names=tuple(sorted({name for name, _ in secrets}))),
         gates,
         {digest: content for one in made for digest, content in one.maker.blobs.items()},
-        tuple(sorted({reveal(secret) for secret in secrets.values()})),
+        tuple(sorted({reveal(secret) for _, secret in secrets})),
         {path: shown for one in made for path, shown in one.maker.texts.items()},
+        {unit: one.options_at for one in made for unit in one.maker.written},
     )
 
 
@@ -90,6 +93,8 @@ class _Instance:
         }
         scope = Scope(values, fixed, Templates(sources.included, reveal))
         self.maker = Maker(sources, scope, reveal)
+        given = instance.vars.get("options") or host.vars.get("options")
+        self.options_at = given.where if given else instance.where
 
     def part(self) -> Part:
         with self._wanted():

@@ -38,6 +38,8 @@ def unit(maker: Maker, one: authoring.Unit, at: Value) -> Made:
     if argv and effective != start and not any(d for d in dropins):
         hint = "write ExecStart={{ exec_start }} in it"
         raise ConfigError(at.at("source"), f"{one.source} does not start what exec says", hint=hint)
+    if argv:
+        maker.written.add(one.name)
     maker.argv[one.name] = argv if effective == start and argv else rows_of(effective)
     maker.env_names.extend(_environment(every))
     if one.enabled and not any(setting.section == "Install" for setting in found):

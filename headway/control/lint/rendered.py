@@ -13,6 +13,9 @@ from headway.control.unit_file import settings
 from headway.wire.release import Part
 from headway.wire.resources import File, Unit, unit_path
 
+OF_COMMANDS = ("option-twice", "option-one-dash", "secret-in-argv")
+"""Rules about options: where a role makes the command line, the inventory is what to change."""
+
 _OTHERS = 0o077
 
 
@@ -33,7 +36,8 @@ def _unit(fleet: Fleet, made: Rendered, part: Part, unit: Unit) -> Iterator[Find
     engine = part.subject is not None and part.subject.unit == unit.name
     path = unit_path(unit.name)
     for hit in unit_hits(unit.name, _whole(made, unit), engine=engine, journal=journal):
-        yield _placed(fleet, made.sources[path], hit)
+        written = hit.rule in OF_COMMANDS and made.commands.get(unit.name)
+        yield _placed(fleet, written or made.sources[path], hit)
 
 
 def _whole(made: Rendered, unit: Unit) -> str:

@@ -1,5 +1,6 @@
 """A role and a host's variables become a release; what does not fit has a file and a line."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import yaml
 
 from headway.control.env_file import environment
 from headway.control.errors import ConfigError
+from headway.control.inventory.model import Value
 from headway.control.render import Rendered, render
 from headway.control.secrets import Secret
 from headway.control.systemd_text import words
@@ -84,6 +86,18 @@ def test_a_secret_lies_in_a_secret_blob_only(rendered: Rendered) -> None:
     holding = {digest for digest, data in rendered.blobs.items() if b"hf_123456" in data}
     assert holding == secret
     assert "hf_123456" not in repr(rendered)
+
+
+def test_two_secrets_of_one_name_are_both_known(tmp_path: Path) -> None:
+    """Each instance has a token of its own, under the name its engine reads."""
+    role = 'resources:\n  - env_file: {path: "/etc/{{ instance }}.env", values: {T: "{{ t }}"}}\n'
+    two = host({"a": "r", "b": "r"})
+    own = [
+        replace(one, vars={"t": Value(Secret.of(f"token of {one.name}", ""), "")})
+        for one in two.instances
+    ]
+    made = render(fleet(tmp_path, {"roles/r/role.yaml": role}), replace(two, instances=tuple(own)))
+    assert made.secret_values == ("token of a", "token of b")
 
 
 def test_a_gate_keeps_its_types_and_its_own_keys(rendered: Rendered) -> None:
