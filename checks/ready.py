@@ -30,7 +30,8 @@ class Params:
 def judge(params: Params, subject: Optional[Subject], tools: Tools) -> Answered:
     """Name everything that is lacking, not only the first thing.
 
-    The part's own unit may hold a port: it is stopped before the new one starts.
+    The part's own unit may hold a port, and so may one that leaves with this transition: they are
+    stopped before the new one starts.
     """
     lacking = [*_disk(params, tools), *_memory(params, tools)]
     ports = tools.part.listens if params.ports is None else params.ports
@@ -38,7 +39,7 @@ def judge(params: Params, subject: Optional[Subject], tools: Tools) -> Answered:
         lacking.extend(
             f"port {port} is taken by {holder(listener)}"
             for listener in tools.proc.listeners(port)
-            if not listener.is_of(subject)
+            if not listener.is_of(subject) and not any(map(listener.lies_in, tools.leaving))
         )
     again = [
         by_hand(["df", "-m", *params.free_mib]),

@@ -181,6 +181,8 @@ def _said(pen: _Pen, body: event.Body) -> Iterator[Line]:
             yield pen.fact(body.to.value, body.why or sentence, style)
         case event.StepDone():
             yield pen.step(_of(body.part, body.step), "done", "quiet", body.took_ms, body.detail)
+        case event.Noted():
+            yield pen.fact("note", body.text)
         case event.Waiting():
             gate = _of(body.part, f"gate {body.gate}")
             yield pen.step(gate, "wait", "quiet", body.waited_ms, body.reason)

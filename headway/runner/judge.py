@@ -73,14 +73,18 @@ def judge_gate(  # noqa: PLR0913, PLR0917 # each is a seam of its own
     clock: Clock,
     *,
     load_ms: int = 0,
+    leaving: Tuple[str, ...] = (),
     differences: Differences = lambda _part: (),
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Report:
-    """Ask one gate, further tries after a FAIL included, all within its one deadline."""
+    """Ask one gate, further tries after a FAIL included, all within its one deadline.
+
+    `leaving` are units that will be stopped before the part starts.
+    """
     began = clock.boot_ms()
     until = began + 1000 * deadline_s_of(gate, check, load_ms)
     asking = _Asking(
-        gate, check, machine, part, tell, clock, began, until, differences, should_stop
+        gate, check, machine, part, tell, clock, began, until, leaving, differences, should_stop
     )
     for left in range(gate.retries, -1, -1):
         report = asking.once()
@@ -103,6 +107,7 @@ class _Asking:
     clock: Clock
     began: int
     until: int
+    leaving: Tuple[str, ...]
     differences: Differences
     should_stop: Callable[[], bool]
     said: Tuple[str, int] = ("", 0)
@@ -128,7 +133,9 @@ class _Asking:
             return self._report(_unjudged(str(error)), Fate.SAME, "", None, None)
 
     def _answer(self, before: Optional[Subject], *, weighed: bool) -> Judgement:
-        tools = tools_of(self.machine, self.part, self.differences, self._left_s)
+        present = (subject.current(self.machine.run, unit) for unit in self.leaving)
+        cgroups = tuple(launch.cgroup for launch in present if launch is not None)
+        tools = tools_of(self.machine, self.part, self.differences, self._left_s, cgroups)
         try:
             params = load(self.check.Params, self.gate.params, (self.gate.name,))
         except WireError as error:
@@ -139,7 +146,7 @@ class _Asking:
             if isinstance(answered, Judgement):
                 return answered
             if self.should_stop():
-                return _unjudged(f"aborted while waiting: {answered.reason}")
+                return _unjudged(f"called off while waiting: {answered.reason}")
             if self.clock.boot_ms() >= self.until:
                 allowed = (self.until - self.began) // 1000
                 return Judgement(answered.then, (f"after {allowed} s: {answered.reason}",))

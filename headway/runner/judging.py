@@ -57,7 +57,9 @@ class _Judge:
     tell: Callable[[Body], None]
     should_stop: Callable[[], bool]
 
-    def __call__(self, gate: Gate, part: Part, load_ms: int) -> Report:
+    def __call__(
+        self, gate: Gate, part: Part, load_ms: int, leaving: Tuple[str, ...] = ()
+    ) -> Report:
         """Judge one gate; a kind without a check has judged nothing."""
         try:
             check = judge.load_check(gate.kind)
@@ -75,6 +77,7 @@ class _Judge:
             self.tell,
             self.clock,
             load_ms=load_ms,
+            leaving=leaving if judge.asked_before(check) else (),
             differences=_inside(self.machine),
             should_stop=self.should_stop,
         )

@@ -37,6 +37,13 @@ class StepDone:
 
 
 @dataclass(frozen=True)
+class Noted:
+    """Something a person should know before it matters: what cannot be held, what differs today."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Waiting:
     """Why nothing moves right now; said every 15 s at most, and at once when the reason changes."""
 
@@ -106,7 +113,7 @@ class Rested:
     sentence: str
 
 
-Body = Union[Moved, StepBegan, StepDone, Waiting, Reported, Asked, Replied, Rested]
+Body = Union[Moved, StepBegan, StepDone, Noted, Waiting, Reported, Asked, Replied, Rested]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ ones, a test brings tables.
 """
 
 import typing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Dict, Optional, Sequence, Tuple
 
 from headway.wire.gate import Subject
@@ -73,9 +73,12 @@ class Listener:
 
     def is_of(self, subject: Optional[Subject]) -> bool:
         """Tell whether this launch listens here: the process lies in its cgroup or below it."""
-        if subject is None or not subject.cgroup.strip("/"):
-            return False
-        return (self.cgroup + "/").startswith(subject.cgroup.rstrip("/") + "/")
+        return subject is not None and self.lies_in(subject.cgroup)
+
+    def lies_in(self, cgroup: str) -> bool:
+        """Tell whether the process lies in a cgroup or below it."""
+        inside = (self.cgroup + "/").startswith(cgroup.rstrip("/") + "/")
+        return bool(cgroup.strip("/")) and inside
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,8 @@ class HostView(typing.Protocol):
 class Tools:
     """What a check is handed: how to look, and which part of which release it is about.
 
-    `class_` is the class of machines the inventory claims; `launched_at_us` is CLOCK_MONOTONIC.
+    `leaving` are the cgroups of units that are stopped before this part starts: what they hold now
+    is not in its way.
     """
 
     http: Http
@@ -178,4 +182,4 @@ class Tools:
     proc: Proc
     host: HostView
     part: Part
-    neighbours: Tuple[str, ...] = field(default=())
+    leaving: Tuple[str, ...] = ()

@@ -63,7 +63,8 @@ def answer(kind: str, params: Mapping[str, Any], judged: Subject | None, tools: 
 def tools_of(world: Mapping[str, Any]) -> Tools:
     """Build the tools that show this world."""
     table = Tables(world)
-    return Tools(table, table.run, table, table, table, _part(world.get("part", {})))
+    leaving = tuple(world.get("leaving", ()))
+    return Tools(table, table.run, table, table, table, _part(world.get("part", {})), leaving)
 
 
 def _part(facts: Mapping[str, Any]) -> Part:

@@ -247,7 +247,7 @@ def test_an_abort_ends_the_wait(bench: Callable[..., Bench]) -> None:
     report = bench().ask(lambda: Wait("loading", FAIL), stop=lambda: True)
 
     assert report.verdict is INVALID
-    assert "aborted" in report.evidence[0]
+    assert "called off" in report.evidence[0]
 
 
 def test_systemd_that_does_not_answer_judged_nothing(bench: Callable[..., Bench]) -> None:

@@ -3,7 +3,7 @@
 import os
 import time
 from dataclasses import replace
-from typing import Optional, Tuple
+from typing import Iterable, Optional, Tuple
 
 from headway.runner import follow as following
 from headway.runner import install, launch, observe, stage, systemd
@@ -13,7 +13,7 @@ from headway.runner.lock import HostLock, LockedError
 from headway.runner.orders.session import Session
 from headway.runner.records import RecordError
 from headway.runner.teller import Teller
-from headway.wire.event import Body, Event
+from headway.wire.event import Body, Event, Noted
 from headway.wire.gate import Criteria
 from headway.wire.phase import Exit
 from headway.wire.record import SCHEMA, Acceptance, Orders, State, Transition
@@ -42,7 +42,8 @@ def rollout(session: Session, order: Rollout) -> Optional[FromHost]:
         return session.rest(Exit.LOCKED, "locked", str(error))
     kind = "repair" if start.id == order.release.id else "rollout"
     session.records.keep_criteria(order.criteria)
-    return begin(session, kind, (start, order.release), order.criteria, order.orders)
+    notes = tuple(f"cannot be held for the way back: {line}" for line in start.unheld)
+    return begin(session, kind, (start, order.release), order.criteria, order.orders, notes)
 
 
 def _start(session: Session, state: State, order: Rollout) -> Release:
@@ -64,14 +65,18 @@ def adopt(session: Session, release: Release, by: str) -> None:
     session.records.save(replace(state, accepted=(acceptance, *kept)))
 
 
-def begin(
+def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
     session: Session,
     kind: str,
     way: Tuple[Release, Release],
     criteria: Optional[Criteria],
     orders: Orders,
+    notes: Iterable[str] = (),
 ) -> Optional[FromHost]:
-    """Stage the target, write the transition down, start it and follow it to its rest."""
+    """Stage the target, write the transition down, start it and follow it to its rest.
+
+    `notes` are told first: a person should know them before it matters.
+    """
     start, target = way
     name = _name(session)
     transition = Transition(
@@ -89,6 +94,8 @@ def begin(
     session.records.keep_transition(transition)
     session.records.keep_release(target)
     tell = _Said(session, name)
+    for note in notes:
+        tell(Noted(note))
     try:
         _stage(session, tell, way, orders)
         launch.launch(session.machine, session.records, name)

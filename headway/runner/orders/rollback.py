@@ -42,10 +42,14 @@ def obey(session: Session, order: Rollback) -> Optional[FromHost]:
         target = session.records.whole_release(name, session.machine.blobs)
     except (OSError, RecordError, SystemdError) as error:
         return session.rest(Exit.REFUSED, "refused", str(error))
+    notes = [
+        f"{path}: its secret was another one then; the recorded one is used (--current-secrets)"
+        for path in rotated(target, start)
+    ]
     if order.current_secrets:
-        target = with_current_secrets(target, start)
+        target, notes = with_current_secrets(target, start), []
     known = session.records.criteria(criteria)
-    return begin.begin(session, "rollback", (start, target), known, order.orders)
+    return begin.begin(session, "rollback", (start, target), known, order.orders, notes)
 
 
 def with_current_secrets(target: Release, running: Release) -> Release:

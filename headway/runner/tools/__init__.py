@@ -15,7 +15,11 @@ Differences = Callable[[Part], Tuple[str, ...]]
 
 
 def tools_of(
-    machine: Machine, part: Part, differences: Differences, left_s: Callable[[], int]
+    machine: Machine,
+    part: Part,
+    differences: Differences,
+    left_s: Callable[[], int],
+    leaving: Tuple[str, ...] = (),
 ) -> Tools:
     """Hand a check its tools; no request and no command outlasts what `left_s` gives."""
     return Tools(
@@ -25,4 +29,5 @@ def tools_of(
         proc=RealProc(),
         host=RealHost(machine, differences),
         part=part,
+        leaving=leaving,
     )
