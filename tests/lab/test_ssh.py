@@ -111,7 +111,9 @@ def test_an_unknown_host_key_is_refused_with_the_command_that_adds_it(
     (host,) = hosts("gpu1")
     file = tmp_path / "known_hosts"
     known = {"ansible_ssh_common_args": Value(f"-o UserKnownHostsFile={file}", "x:1")}
-    with pytest.raises(UnreachableError, match=r"host key of 10\.77\.0\.\d+ is unknown") as raised:
+    with pytest.raises(
+        UnreachableError, match=r"gpu1: the host key of 10\.77\.0\.\d+ is unknown"
+    ) as raised:
         opened(target(lab, host, vars=known))
     command = raised.value.hint.partition("then: ")[2]
     subprocess.run(["sh", "-c", command], check=True, capture_output=True)
@@ -150,6 +152,15 @@ def test_a_jump_host_of_the_ssh_configuration_is_used(
         peers = host.inside(["ss", "-Htn", "state", "established", "sport", "=", ":22"])
         assert list(session.order(Follow())) == [Done(0, "uid 0")]
     assert jump.address in peers
+
+
+def test_a_jump_host_that_is_down_is_named_with_the_host_behind_it(tmp_path: Path) -> None:
+    """Which hop it was, and for whom."""
+    config = tmp_path / "config"
+    config.write_text("Host jump\n  HostName 127.0.0.1\n  Port 9\nHost inner\n  ProxyJump jump\n")
+    sentence = r"gpu7: by way of jump: 127\.0\.0\.1 port 9: nobody listens there"
+    with pytest.raises(UnreachableError, match=sentence):
+        opened(Host("gpu7", "inner", (), {}), config)
 
 
 def test_hosts_behind_one_jump_host_share_its_login(lab: Lab, hosts: Boot, tmp_path: Path) -> None:
@@ -243,7 +254,7 @@ def test_a_key_with_a_passphrase_and_no_agent_is_said(
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"port": 9}, "nobody listens there"),
+        ({"port": 9}, "gpu1: .* port 9: nobody listens there"),
         ({"address": "10.77.0.250"}, "no answer within|No route to host"),
         ({"address": "no-such-host.invalid"}, "the name is not known"),
         ({"key_file": "/nonexistent/key"}, "key /nonexistent/key cannot be read"),

@@ -30,7 +30,12 @@ def connected(host: Host, config_file: Path | None, connect_s: int) -> fabric.Co
     target = _described(host, config_file)
     before: fabric.Connection | None = None
     for jump in _jumps(target):
-        before = _SHARED.through(jump, before, connect_s)
+        try:
+            before = _SHARED.through(jump, before, connect_s)
+        except UnreachableError as error:
+            problem = f"{host.name}: by way of {error}"
+            raise UnreachableError(problem, hint=error.hint) from None
+    target.original_host = host.name  # what messages call it
     _open(target, before, connect_s)
     return target
 
