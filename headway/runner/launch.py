@@ -40,7 +40,8 @@ def is_running(machine: Machine, transition: str) -> bool:
 
 def launch(machine: Machine, records: Records, transition: str) -> None:
     """Start the transition's runner, or raise SystemdError."""
-    log = "append:" + machine.disk.real(records.folder(transition) + "/runner.log")
+    path = records.folder(transition) + "/runner.log"
+    log = "append:" + machine.disk.real(path)
     properties = {
         "Description": f"headway transition {transition}",
         "Type": "notify",
@@ -55,8 +56,9 @@ def launch(machine: Machine, records: Records, transition: str) -> None:
     argv = systemd.transient(unit_of(transition), runner_argv("transition", transition), properties)
     ran = machine.run(argv, deadline_s=60)
     if ran.code != 0:
-        said = ran.stderr.decode(errors="replace").strip().splitlines()
-        why = said[0] if said else f"systemd-run ended with code {ran.code}"
+        said = ran.stderr.decode(errors="replace").strip().splitlines()[:1]
+        logged = (machine.disk.read(path) or b"").decode(errors="replace").strip().splitlines()[-1:]
+        why = "; ".join((*said, *logged)) or f"systemd-run ended with code {ran.code}"
         raise systemd.SystemdError(f"the transition could not be started: {why}")
 
 
