@@ -16,9 +16,10 @@ from headway.control.fleet import Fleet
 from headway.control.inventory.model import Host
 from headway.control.reach import Reach
 from headway.control.render import Rendered, render
-from headway.control.story import Began, Ended, Sink
+from headway.control.story import Began, Ended, HostSaid, Sink
 from headway.control.visit import LOST_S, Task, Visit
-from headway.wire.gate import criteria_of
+from headway.wire.event import Event, Reported
+from headway.wire.gate import Gate, Where, criteria_of
 from headway.wire.phase import Exit, worst
 from headway.wire.record import Orders
 from headway.wire.resources import Unit
@@ -34,10 +35,17 @@ from headway.wire.talk import (
     Rollback,
     Rollout,
 )
+from headway.wire.verdict import Verdict
 
 AHEAD = 32
 LOOKS = 32
 _STATE = Look()
+_OUTSIDE = {
+    Verdict.PASS: Exit.ACCEPTED,
+    Verdict.FAIL: Exit.WENT_BACK,
+    Verdict.INVALID: Exit.HELD,
+}
+"""The exit codes of `check`: the runner's own for gates that it judges."""
 
 
 @dataclass(frozen=True)
@@ -124,11 +132,28 @@ def adopt(hosts: Sequence[Host], options: Options, tell: Sink, units: Sequence[s
 def check(hosts: Sequence[Host], options: Options, tell: Sink, gates: Sequence[str] = ()) -> Exit:
     """Judge what runs by today's gates; all hosts at once, for nothing is changed."""
     checks = options.reach.pack.checks_sha256
+    asked = {host.name: render(options.fleet, host).gates for host in hosts}
     tasks = [
-        Task(host, Check(criteria_of(render(options.fleet, host).gates, checks), tuple(gates)))
-        for host in hosts
+        Task(host, Check(criteria_of(asked[host.name], checks), tuple(gates))) for host in hosts
     ]
-    return _run("check", tasks, options, tell, together=True)
+
+    def outside() -> list[Exit]:
+        return [
+            _judged_outside(host, gate, options, tell)
+            for host in hosts
+            for gate in asked[host.name]
+            if gate.where is Where.OUTSIDE and (not gates or {gate.name, gate.kind} & set(gates))
+        ]
+
+    return _run("check", tasks, options, tell, together=True, afterwards=outside)
+
+
+def _judged_outside(host: Host, gate: Gate, options: Options, tell: Sink) -> Exit:
+    from headway.control import outside
+
+    report = outside.judge(options.fleet, host, gate, options.reach.ssh_config)
+    tell(HostSaid(host.name, Event(0, int(time.time() * 1000), "", Reported(report))))
+    return _OUTSIDE[report.verdict]
 
 
 def look(
@@ -172,6 +197,7 @@ def _run(  # noqa: PLR0913 # what the verbs differ in
     *,
     ahead: int = 0,
     together: bool = False,
+    afterwards: Callable[[], Sequence[Exit]] = tuple,
 ) -> Exit:
     """Tell that it begins, run the visits, tell how it ended."""
     began = time.monotonic()
@@ -197,7 +223,7 @@ def _run(  # noqa: PLR0913 # what the verbs differ in
         for task in tasks
     ]
     outcome: Outcome = crew.all_at_once(visits) if together else crew.one_by_one(visits)
-    code = worst(outcome.codes)
+    code = worst((*outcome.codes, *afterwards()))
     took_ms = int((time.monotonic() - began) * 1000)
     tell(Ended(name, int(code), outcome.untouched, took_ms))
     return code
