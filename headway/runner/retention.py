@@ -1,14 +1,14 @@
 """What of the record is let go, and what never is while something may still need it."""
 
 import os
-from typing import Set
+from typing import Iterable, Set
 
 from headway.runner.blobs import FOLDER
 from headway.runner.disk import Disk
 from headway.runner.machine import Machine
 from headway.runner.records import RecordError, Records
-from headway.wire.record import WasFile
-from headway.wire.talk import ROOT
+from headway.wire.marks import ROOT
+from headway.wire.record import Before, WasFile
 
 TRANSITIONS = 20
 REJECTED = 20
@@ -32,19 +32,23 @@ def _sweep(machine: Machine, records: Records) -> None:
             machine.disk.rmtree(records.folder(name))
     releases = {acceptance.release for acceptance in state.accepted}
     criteria = {acceptance.criteria for acceptance in state.accepted}
-    blobs: Set[str] = set()
+    blobs = _imaged(state.under)
     for name in records.transitions():
         transition = records.transition(name)
         releases.update((transition.start, transition.target))
         criteria.add(transition.criteria)
-        states = (entry.state for entry in transition.before)
-        blobs.update(was.blob.sha256 for was in states if isinstance(was, WasFile))
+        blobs.update(_imaged(transition.before))
     for name in releases.intersection(records.releases()):
         blobs.update(blob.sha256 for blob in records.release(name).blobs())
     _drop(machine.disk, ROOT + "/releases", {name + ".json" for name in releases})
     _drop(machine.disk, ROOT + "/criteria", {name + ".json" for name in criteria})
     for folder in machine.disk.names(FOLDER):
         _drop(machine.disk, f"{FOLDER}/{folder}", blobs)
+
+
+def _imaged(entries: Iterable[Before]) -> Set[str]:
+    states = (entry.state for entry in entries)
+    return {was.blob.sha256 for was in states if isinstance(was, WasFile)}
 
 
 def _drop(disk: Disk, folder: str, kept: Set[str]) -> None:

@@ -7,6 +7,7 @@ says whether the release is at fault (its unit does not start) or the machine (a
 from typing import Callable, Dict, Iterable, Optional, Set, Tuple
 
 from headway.runner import guard, resources, systemd
+from headway.runner.beneath import concerns, uncovered
 from headway.runner.changes import Change, owned, paths, started_units, switching, units_of
 from headway.runner.clock import Clock
 from headway.runner.machine import Machine
@@ -14,7 +15,7 @@ from headway.runner.watch import Watch
 from headway.wire.event import Body, StepBegan, StepDone
 from headway.wire.record import Before, WasFile, WasLink, WasSysctl, WasUnit
 from headway.wire.release import Origin, Part, Release
-from headway.wire.resources import Unit, dropin_path, unit_path
+from headway.wire.resources import Unit, dropin_path
 
 STOP_S = 300
 START_S = 300
@@ -42,27 +43,31 @@ class Steps:
 
     # --- forward -----------------------------------------------------------------------------
 
-    def stop(self, change: Change) -> None:
-        """Stop every unit of both sides and see that each is down; cards have no room for two."""
+    def stop(self, change: Change, moved: Set[str]) -> None:
+        """Stop every unit of both sides and see that each is down; cards have no room for two.
+
+        But for those `moved` to a part that was launched already: nobody would judge them again.
+        """
 
         def work() -> str:
             said = []
-            for unit in change.units():
+            for unit in (unit for unit in change.units() if unit not in moved):
                 self.watch.expect(STOP_S + 30)
                 said.append(f"{unit} {systemd.stop(self.machine.run, unit, STOP_S)}")
             return ", ".join(said)
 
         self._step(change.name, "stop", work, blame=False)
 
-    def write(self, change: Change, target: Release) -> None:
-        """Write the new side and take away what only the old one had."""
+    def write(self, change: Change, target: Release, under: Tuple[Before, ...]) -> None:
+        """Write the new side; what only the old one had goes, what lay beneath it comes back."""
 
         def work() -> str:
             if change.new is None:
                 self._disable(change.old)
             kept = owned(target)
             leaving = [res for res in switching(change.old) if not kept.intersection(paths(res))]
-            resources.exchange(leaving, switching(change.new), self.machine)
+            was = uncovered(under, change, target)
+            resources.go_back(leaving, switching(change.new), was, self.machine)
             systemd.daemon_reload(self.machine.run)
             return ""
 
@@ -177,16 +182,8 @@ def contents(before: Iterable[Before]) -> Set[Before]:
 
 def before_of(change: Change, before: Iterable[Before]) -> Tuple[Before, ...]:
     """Pick the before-images of one change: what it touched, and folders made above that."""
-    mine = {path for resource in switching(change.new) for path in paths(resource)}
-    mine.update("unit:" + unit for unit in change.units())
-    folders = tuple(unit_path(unit) + ".d" for unit in change.units())
-
-    def is_mine(entry: Before) -> bool:
-        above = entry.path + "/"
-        inside = entry.path.startswith(folders)
-        return inside or entry.path in mine or any(path.startswith(above) for path in mine)
-
-    return tuple(entry for entry in before if is_mine(entry))
+    touched = (*switching(change.new), *switching(change.old))
+    return tuple(entry for entry in before if concerns(entry, touched))
 
 
 def images(machine: Machine, changes: Iterable[Change], start: Release) -> Tuple[Before, ...]:
@@ -219,3 +216,14 @@ def units_to_restart(change: Change, before: Tuple[Before, ...]) -> Tuple[str, .
     ours = [unit for unit in started_units(change.old) if was.get(unit, True)]
     foreign = [unit for unit in change.units() if unit not in old and was.get(unit, False)]
     return tuple(ours + foreign)
+
+
+def units_uncovered(change: Change, images: Iterable[Before]) -> Tuple[str, ...]:
+    """Name the units that ran before headway under a name that now leaves: they run again."""
+    new = {unit.name for unit in units_of(change.new)}
+    was = {
+        entry.path[5:]
+        for entry in images
+        if isinstance(entry.state, WasUnit) and entry.state.active
+    }
+    return tuple(unit for unit in change.units() if unit in was and unit not in new)

@@ -12,11 +12,19 @@ in phases.py. Recovery enters the same methods; there is no other path.
 """
 
 from dataclasses import dataclass, replace
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 from headway.runner import ballast, evidence, retention
 from headway.runner.acceptance import with_accepted
-from headway.runner.changes import Change, changes, started_units, touches_way_in
+from headway.runner.beneath import beneath, uncovered
+from headway.runner.changes import (
+    Change,
+    changes,
+    started_units,
+    touched,
+    touches_way_in,
+    units_of,
+)
 from headway.runner.clock import Clock
 from headway.runner.desk import Desk
 from headway.runner.machine import Machine
@@ -29,6 +37,7 @@ from headway.runner.steps import (
     contents,
     images,
     units_to_restart,
+    units_uncovered,
 )
 from headway.runner.subject import current
 from headway.runner.teller import Teller
@@ -38,14 +47,14 @@ from headway.wire.gate import Criteria, Gate, Report, Where
 from headway.wire.loader import WireError, canonical, loads
 from headway.wire.phase import Exit, Phase
 from headway.wire.record import Acceptance, Rejection, State, Transition
-from headway.wire.release import Part
+from headway.wire.release import Origin, Part, Release
 from headway.wire.verdict import Fate, Verdict, combine
 
 CONFIRM_S = 15 * 60
 OUTSIDE_S = 10 * 60
 FLOOR_S = 60
 
-Judge = Callable[[Gate, Part, int], Report]
+Judge = Callable[[Gate, Part, int, Tuple[str, ...]], Report]
 JudgeFor = Callable[[Teller, Desk], Judge]
 
 
@@ -101,6 +110,7 @@ class Running:
         self._asked_before = before_gates
         self._load_ms: Dict[str, int] = {}
         self._started_ms: Dict[str, int] = {}
+        self._launched: Set[str] = set()
         self._collected: List[Report] = list(work.records.reports(transition.id))
 
     # --- OPEN ----------------------------------------------------------------------------------
@@ -160,7 +170,10 @@ class Running:
                 self._bring(change)
             except StepError as error:
                 return self._failed(str(error), reject=error.blame)
-            for gate in self._gates(change.name):
+            gates = self._gates(change.name)
+            if not gates and change.new is not None:
+                return self._unjudged(f"no gate judges {change.name}: nothing would be proved")
+            for gate in gates:
                 trial = self._try_gate(gate, change)
                 if trial is not None:
                     return trial
@@ -169,16 +182,19 @@ class Running:
     def _bring(self, change: Change) -> None:
         """Stop, write, start; after a resume, a part whose new side runs is left running."""
         steps = self.work.steps
+        moved = self._launch(change.new)
         if change.name in self.transition.tried and self._alive(change.new):
             return
         if change.name not in self.transition.tried:
             tried = (*self.transition.tried, change.name)
             self.transition = replace(self.transition, tried=tried)
             self.work.records.keep_transition(self.transition)
-        steps.stop(change)
-        steps.write(change, self.target)
+        steps.stop(change, moved)
+        under = self._state().under
+        steps.write(change, self.target, under)
         self._started_ms[change.name] = self.work.clock.boot_ms()
-        steps.start(change.name, started_units(change.new))
+        again = units_uncovered(change, uncovered(under, change, self.target))
+        steps.start(change.name, (*started_units(change.new), *again))
 
     def _try_gate(self, gate: Gate, change: Change) -> Optional[Trial]:
         """Judge one gate; None means on to the next. INVALID is asked once more."""
@@ -268,9 +284,18 @@ class Running:
         )
         accepted = with_accepted(state, acceptance, self.transition.kind)
         rejected = tuple(old for old in state.rejected if old.release != self.target.id)
+        kept = (self.target, *self._adopted(accepted))
+        under = beneath(state.under, self.transition.before, self.start, kept)
         trigger = Trigger.ACCEPTED if state.phase is Phase.HELD else Trigger.CONFIRMED
-        self._enter(trigger, replace(state, accepted=accepted, rejected=rejected, parked=None))
+        new = replace(state, accepted=accepted, rejected=rejected, parked=None, under=under)
+        self._enter(trigger, new)
         return self.keep()
+
+    def _adopted(self, accepted: Tuple[Acceptance, ...]) -> Iterator[Release]:
+        for acceptance in accepted:
+            release = self.work.records.release(acceptance.release)
+            if release.origin is Origin.ADOPTED:
+                yield release
 
     def keep(self) -> Rested:
         """Set the accepted release up to stay: enabled, unguarded, running."""
@@ -313,10 +338,10 @@ class Running:
         """
         why = self._state().why
         ballast.drop_if_full(self.work.machine.disk)
-        tried = [change for change in self.changes if change.name in self.transition.tried]
+        self._launched.clear()
         try:
             self.work.steps.guard(self.transition.id, self.units)
-            for change in reversed(tried):
+            for change in reversed(touched(self.changes, self.transition.tried)):
                 self._take_back(change)
             self.work.steps.set_enabled(self.start)
             self.work.steps.unguard(self.transition.id, self.units)
@@ -333,8 +358,9 @@ class Running:
         """Bring one part back, or raise StepError with what keeps it from being healthy."""
         before = self.transition.before
         units = units_to_restart(change, before)
+        moved = self._launch(change.old)
         if not self._is_whole(change, units):
-            self.work.steps.stop(change)
+            self.work.steps.stop(change, moved)
             self.work.steps.unwrite(change, self.start, before)
             self.work.steps.start(change.name, units)
         if change.old is None:
@@ -410,6 +436,8 @@ class Running:
         ]
         if self.transition.kind == "rollback":
             mine = [gate for gate in mine if gate.kind in ("in_place", "health")]
+        if self.transition.kind != "rollout":
+            mine = mine or [Gate("in_place", "in_place", part)]
         return tuple(sorted(mine, key=lambda gate: gate.where is Where.OUTSIDE))
 
     def _judge(self, gate: Gate, part: Part) -> Report:
@@ -419,7 +447,7 @@ class Running:
             state = self._state()
             known = next((a.load_ms for a in state.accepted), {})
             self.work.watch.expect(gate.deadline_s or 2 * 60 * 60)
-            report = self.work.judge(gate, part, known.get(part.name, 0))
+            report = self.work.judge(gate, part, known.get(part.name, 0), self.units)
         if gate.kind == "health" and report.verdict is Verdict.PASS:
             started = self._started_ms.get(part.name)
             if started is not None:
@@ -449,6 +477,13 @@ class Running:
             None,
             evidence_lines,
         )
+
+    def _launch(self, part: Optional[Part]) -> Set[str]:
+        """Note that a part's units are launched now; give those that other parts launched."""
+        mine = {unit.name for unit in units_of(part)}
+        others = self._launched - mine
+        self._launched |= mine
+        return others
 
     def _alive(self, part: Optional[Part]) -> bool:
         units = started_units(part)
@@ -487,5 +522,4 @@ class Running:
 
 def _sentence(report: Report) -> str:
     first = report.evidence[0] if report.evidence else "no evidence"
-    fate = "" if report.fate is Fate.SAME else f" ({report.fate.value})"
-    return f"gate {report.gate} of {report.part}: {report.verdict.value}{fate}: {first}"
+    return f"gate {report.gate} of {report.part}: {report.verdict.value}: {first}"
