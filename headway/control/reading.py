@@ -66,4 +66,10 @@ def lint_text(found: Sequence[Finding]) -> str:
         if one.instead:
             rows.append(f"        {one.instead}")
     errors = sum(one.severity == "error" for one in found)
-    return "\n".join([*rows, f"{errors} errors, {len(found) - errors} warnings"])
+    return "\n".join(
+        [*rows, f"{_count(errors, 'error')}, {_count(len(found) - errors, 'warning')}"]
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -188,7 +188,7 @@ def test_a_find_says_what_to_write_instead() -> None:
         "a.yaml:3: error: what happens  [rule-a]",
         "        what to write",
         "b.yaml: warning: what else  [rule-b]",
-        "1 errors, 1 warnings",
+        "1 error, 1 warning",
     ]
 
 
