@@ -84,6 +84,27 @@ def owned(release: Release) -> Set[str]:
     return {path for part in release.parts for res in switching(part) for path in paths(res)}
 
 
+def touched(changes: Tuple[Change, ...], tried: Iterable[str]) -> Tuple[Change, ...]:
+    """Name the changes to take back: those tried, and those whose old side a tried one wrote over.
+
+    A file or unit that moves from one part to another is overwritten before its old part's turn.
+    """
+    begun = set(tried)
+    written = {
+        path
+        for change in changes
+        if change.name in begun
+        for resource in switching(change.new)
+        for path in paths(resource)
+    }
+
+    def is_touched(change: Change) -> bool:
+        mine = (path for resource in switching(change.old) for path in paths(resource))
+        return change.name in begun or not written.isdisjoint(mine)
+
+    return tuple(change for change in changes if is_touched(change))
+
+
 _WAYS_IN = (
     "/etc/ssh/",
     "/etc/pam.d/",

@@ -176,21 +176,23 @@ class Systemd:
         }
         return 0, "".join(f"{name}={value}\n" for name, value in shown.items())
 
-    def enable(self, unit: str) -> tuple[int, str]:
-        """Link a unit to the boot target, durably."""
+    def enable(self, *units: str) -> tuple[int, str]:
+        """Link units to the boot target, durably."""
         self.disk.mkdirs(WANTS)
-        path = self.disk.real(f"{WANTS}/{unit}")
-        if not os.path.lexists(path):
-            os.symlink(f"{UNITS}/{unit}", path)
-            self.disk.mirror(self.disk.real(WANTS))
+        for unit in units:
+            path = self.disk.real(f"{WANTS}/{unit}")
+            if not os.path.lexists(path):
+                os.symlink(f"{UNITS}/{unit}", path)
+                self.disk.mirror(self.disk.real(WANTS))
         return 0, ""
 
-    def disable(self, unit: str) -> tuple[int, str]:
-        """Unlink a unit from the boot target, durably."""
-        path = self.disk.real(f"{WANTS}/{unit}")
-        if os.path.lexists(path):
-            os.unlink(path)
-            self.disk.mirror(self.disk.real(WANTS))
+    def disable(self, *units: str) -> tuple[int, str]:
+        """Unlink units from the boot target, durably."""
+        for unit in units:
+            path = self.disk.real(f"{WANTS}/{unit}")
+            if os.path.lexists(path):
+                os.unlink(path)
+                self.disk.mirror(self.disk.real(WANTS))
         return 0, ""
 
     def is_enabled(self, unit: str) -> tuple[int, str]:
@@ -246,9 +248,9 @@ class World:
         self.verdicts: dict[str, Verdict] = {}
         self.on_judge: Callable[[], object] = lambda: None
 
-    def judge(self, gate: Gate, part: Part, load_ms: int) -> Report:
+    def judge(self, gate: Gate, part: Part, load_ms: int, leaving: tuple[str, ...]) -> Report:
         """Judge as the words in a unit say: in_place truly, health by what runs."""
-        del load_ms
+        del load_ms, leaving
         self.on_judge()
         self.judged.append((gate.kind, part.name))
         verdict, why = Verdict.PASS, "as it should be"
