@@ -9,7 +9,7 @@ headway-host resume|accept|abort   what becomes of the transition in hand
 import os
 import sys
 import time
-from typing import Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Type
 
 from headway.runner.channel import Channel
 from headway.runner.clock import Clock
@@ -19,7 +19,19 @@ from headway.runner.orders import obey
 from headway.runner.orders.session import Session
 from headway.runner.process import Processes
 from headway.runner.records import RecordError, Records
-from headway.wire.event import Event, Moved, Reported, Rested, StepDone, Waiting
+from headway.wire.event import (
+    Answer,
+    Ask,
+    Asked,
+    Body,
+    Event,
+    Moved,
+    Replied,
+    Reported,
+    Rested,
+    StepDone,
+    Waiting,
+)
 from headway.wire.phase import Exit, Phase
 from headway.wire.record import Orders
 from headway.wire.talk import (
@@ -36,18 +48,30 @@ from headway.wire.talk import (
 
 
 class Terminal(Channel):
-    """A channel whose other end is a person: it prints sentences and hears nothing."""
+    """A channel whose other end is a person: it prints sentences, and confirms.
+
+    Whoever types on the host reaches it. Where the way in was cut, the login goes, this program
+    with it, and nobody confirms.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked: List[Ask] = []
 
     def say(self, value: FromHost) -> None:
-        """Print what was said, in words."""
+        """Print what was said, in words; what is asked for confirmation is answered next."""
+        if isinstance(value, Said) and isinstance(value.event.body, Asked):
+            self._asked.append(value.event.body.ask)
         for row in _words(value):
             sys.stdout.write(row + "\n")
         sys.stdout.flush()
 
     def hear(self, wait_s: Optional[float] = None) -> Optional[FromController]:
-        """Wait, for a person has nothing more to say."""
+        """Confirm where that is asked; else wait, for a person has nothing more to say."""
         time.sleep(wait_s or 0)
-        return None
+        asked, self._asked = self._asked, []
+        confirm = next((ask for ask in asked if ask.what == "confirm"), None)
+        return Answer(confirm.n, "yes", _by()) if confirm is not None else None
 
 
 def main(words: List[str]) -> int:
@@ -116,20 +140,28 @@ def _looked(looked: Looked) -> List[str]:
 
 
 def _event(event: Event) -> List[str]:
-    body = event.body
-    if isinstance(body, Rested):
-        return [f"{body.outcome}: {body.sentence}"]
-    if isinstance(body, Moved):
-        return [f"{body.frm.value} -> {body.to.value}{': ' + body.why if body.why else ''}"]
-    if isinstance(body, StepDone):
-        return [f"{body.part or 'host'}  {body.step}  {body.took_ms / 1000:.1f} s  {body.detail}"]
-    if isinstance(body, Waiting):
-        return [f"{body.part}  {body.gate}  waits: {body.reason}"]
-    if isinstance(body, Reported):
-        report = body.report
-        first = report.evidence[0] if report.evidence else ""
-        return [f"{report.part}  {report.gate}  {report.verdict.value}  {first}"]
-    return []
+    words = _SAID.get(type(event.body))
+    return [] if words is None else [words(event.body)]
+
+
+def _reported(body: Reported) -> str:
+    report = body.report
+    first = report.evidence[0] if report.evidence else ""
+    return f"{report.part}  {report.gate}  {report.verdict.value}  {first}"
+
+
+_SAID: Dict[Type[Body], Callable[[Any], str]] = {
+    Rested: lambda body: f"{body.outcome}: {body.sentence}",
+    Moved: lambda body: f"{body.frm.value} -> {body.to.value}{': ' * bool(body.why)}{body.why}",
+    StepDone: lambda body: (
+        f"{body.part or 'host'}  {body.step}  {body.took_ms / 1000:.1f} s  {body.detail}"
+    ),
+    Waiting: lambda body: f"{body.part}  {body.gate}  waits: {body.reason}",
+    Reported: _reported,
+    Asked: lambda body: f"{body.ask.part or 'host'}  asks to {body.ask.what}: {body.ask.detail}",
+    Replied: lambda body: f"{body.answer.value}, by {body.answer.by}",
+}
+"""What of an event a person reads, by its kind; the rest is for programs."""
 
 
 def _when(at_ms: int) -> str:
