@@ -109,6 +109,10 @@ class Desk:
         ssh_config = Path(self.ssh_config).expanduser() if self.ssh_config else None
         return over_ssh(pack(self.fleet), ssh_config, self.become_password)
 
+    def call_ahead(self) -> None:
+        """Begin to log in to the hosts, while the rest of the verb is loaded and rendered."""
+        self.reach = self.reach.connecting(self.hosts)
+
     def options(self, reason: str = "", **allowed: Any) -> "Options":  # noqa: ANN401
         """Give what most verbs need besides their hosts; `allowed` are fields of Orders."""
         from headway.control.rollout import Options

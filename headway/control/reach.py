@@ -16,6 +16,8 @@ from headway.control.transport import Transport
 
 Dial = Callable[[Host], Transport]
 CONNECT_S = 10
+AHEAD = 32
+"""So many hosts are connected to at once, before their turn."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Reach:
 
         Nothing is run there: it is the handshakes that a host can do while we render.
         """
-        lines = {host.name: _Line(self.dial, host) for host in hosts}
+        lines = {host.name: _Line(self.dial, host) for host in hosts[:AHEAD]}
 
         def dial(host: Host) -> Transport:
             line = lines.pop(host.name, None)

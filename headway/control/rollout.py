@@ -6,7 +6,6 @@ Every function tells its story to a sink and returns the exit code that speaks f
 import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from headway.control.asks import Asks, is_peer
@@ -14,7 +13,7 @@ from headway.control.crew import Crew, Outcome
 from headway.control.errors import HeadwayError, UnreachableError
 from headway.control.fleet import Fleet
 from headway.control.inventory.model import Host
-from headway.control.reach import Reach
+from headway.control.reach import AHEAD, Reach
 from headway.control.render import Rendered, render
 from headway.control.story import Began, Ended, HostSaid, Sink
 from headway.control.visit import LOST_S, Task, Visit
@@ -37,7 +36,6 @@ from headway.wire.talk import (
 )
 from headway.wire.verdict import Verdict
 
-AHEAD = 32
 LOOKS = 32
 _STATE = Look()
 _OUTSIDE = {
@@ -69,7 +67,6 @@ class Options:
 
 def rollout(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
     """Bring hosts to what the fleet describes, one at a time; all are rendered before any."""
-    options = replace(options, reach=options.reach.connecting(hosts[: options.ahead]))
     rendered = {host.name: render(options.fleet, host) for host in hosts}
     checks = options.reach.pack.checks_sha256
     tasks = [
@@ -163,6 +160,7 @@ def look(
     tell: Sink = lambda _told: None,
 ) -> dict[str, Looked | HeadwayError]:
     """Ask hosts at once what they record and what is so, in their order; errors are answers."""
+    from concurrent.futures import ThreadPoolExecutor  # a rollout has no use for it
 
     def seen(host: Host) -> Looked | HeadwayError:
         wanted = order if isinstance(order, Look) else order(host)

@@ -33,6 +33,7 @@ def rollout(  # noqa: PLR0913 # one keyword an option
     invoke rollout --host gpu1
     invoke rollout --host 'engines:!gpu3' --reason 'llama.cpp b6100'
     """
+    desk.call_ahead()
     from headway.control import rollout as work
 
     options = desk.options(
