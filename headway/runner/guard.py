@@ -5,7 +5,7 @@ a token under /run, which is gone after a boot (DESIGN 1; tried in LAB.md). `put
 write: the transition reloads systemd afterwards.
 """
 
-from typing import Iterable, List, Optional
+from typing import Iterable, List
 
 from headway.runner.disk import Disk
 from headway.runner.machine import Machine
@@ -14,7 +14,6 @@ from headway.wire.resources import dropin_path, unit_path
 
 NAME = "zz-headway-guard.conf"  # drop-ins count in order of their names: this one comes last
 _UNITS = "/etc/systemd/system"
-_OURS = "# headway made this folder for the guard"
 
 
 def token(transition: str) -> str:
@@ -36,28 +35,22 @@ def token_off(machine: Machine, transition: str) -> None:
 def put(machine: Machine, transition: str, units: Iterable[str]) -> None:
     """Guard these units, whether they exist already or not; a guard of another transition goes."""
     for unit in units:
-        folder = unit_path(unit) + ".d"
         path = dropin_path(unit, NAME)
-        old = machine.disk.read(path)
-        made = machine.disk.mkdirs(folder)
-        ours = bool(made) or _made_folder(old) or not machine.disk.names(folder)
-        wanted = _text(unit, transition, ours=ours)
-        if old != wanted:
+        wanted = _text(unit, transition)
+        if machine.disk.read(path) != wanted:
+            machine.disk.mkdirs(unit_path(unit) + ".d")
             machine.disk.write(path, wanted, 0o644, *machine.disk.me())
 
 
 def off(machine: Machine, units: Iterable[str]) -> None:
-    """Take the guard off these units; a folder that was made for it goes when it is empty.
+    """Take the guard off these units, and its folder when nothing else lies there.
 
-    A cut can fall between the folder and the guard: an empty folder without a guard goes, too.
+    An empty folder of drop-ins says nothing to systemd: a cut may have left it, or a unit that
+    had drop-ins before.
     """
     for unit in units:
-        path = dropin_path(unit, NAME)
-        old = machine.disk.read(path)
-        if old is not None:
-            machine.disk.remove(path)
-        if old is None or _made_folder(old):
-            machine.disk.rmdir(unit_path(unit) + ".d")
+        machine.disk.remove(dropin_path(unit, NAME))
+        machine.disk.rmdir(unit_path(unit) + ".d")
 
 
 def guarded(machine: Machine) -> List[str]:
@@ -69,16 +62,11 @@ def _has_guard(disk: Disk, name: str) -> bool:
     return name.endswith(".d") and disk.seen(f"{_UNITS}/{name}/{NAME}") is not None
 
 
-def _text(unit: str, transition: str, *, ours: bool) -> bytes:
+def _text(unit: str, transition: str) -> bytes:
     lines = [
         f"# headway guards this unit while transition {transition} is not decided.",
-        *([_OURS] if ours else []),
         "[Unit]",
         f"ConditionPathExists={token(transition)}",
         *(["[Service]", "Restart=no"] if unit.endswith(".service") else []),
     ]
     return ("\n".join(lines) + "\n").encode()
-
-
-def _made_folder(text: Optional[bytes]) -> bool:
-    return text is not None and _OURS.encode() in text

@@ -207,14 +207,17 @@ def images(machine: Machine, changes: Iterable[Change], start: Release) -> Tuple
     return tuple(found.values())
 
 
-def units_to_restart(change: Change, before: Tuple[Before, ...]) -> Tuple[str, ...]:
-    """Name the units of the old side that ran, and foreign ones that ran under a new name."""
+def units_to_restart(change: Change, before: Tuple[Before, ...], start: Release) -> Tuple[str, ...]:
+    """Name the units of the old side that ran, and foreign ones that ran under a new name.
+
+    Those of another part of `start` are that part's to launch.
+    """
     was = {
         entry.path[5:]: entry.state.active for entry in before if isinstance(entry.state, WasUnit)
     }
-    old = {unit.name for unit in units_of(change.old)}
+    held = {unit.name for part in start.parts for unit in units_of(part)}
     ours = [unit for unit in started_units(change.old) if was.get(unit, True)]
-    foreign = [unit for unit in change.units() if unit not in old and was.get(unit, False)]
+    foreign = [unit for unit in change.units() if unit not in held and was.get(unit, False)]
     return tuple(ours + foreign)
 
 

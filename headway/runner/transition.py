@@ -346,7 +346,9 @@ class Running:
             self.work.steps.set_enabled(self.start)
             self.work.steps.unguard(self.transition.id, self.units)
             for change in self.changes:
-                self._start_down(change.name, units_to_restart(change, self.transition.before))
+                self._start_down(
+                    change.name, units_to_restart(change, self.transition.before, self.start)
+                )
         except StepError as error:
             stuck = f"{why}; going back failed: {error}"
             return self.rest(Trial(Trigger.CANNOT_RETURN, Verdict.FAIL, stuck))
@@ -357,7 +359,7 @@ class Running:
     def _take_back(self, change: Change) -> None:
         """Bring one part back, or raise StepError with what keeps it from being healthy."""
         before = self.transition.before
-        units = units_to_restart(change, before)
+        units = units_to_restart(change, before, self.start)
         moved = self._launch(change.old)
         if not self._is_whole(change, units):
             self.work.steps.stop(change, moved)
