@@ -1,7 +1,8 @@
 """What has to be done to get from one release to another, pure: which parts, in which order."""
 
+import os
 from dataclasses import dataclass
-from typing import Iterable, Optional, Set, Tuple
+from typing import Iterable, Iterator, Optional, Set, Tuple
 
 from headway.wire.release import Part, Release
 from headway.wire.resources import (
@@ -85,24 +86,27 @@ def owned(release: Release) -> Set[str]:
 
 
 def touched(changes: Tuple[Change, ...], tried: Iterable[str]) -> Tuple[Change, ...]:
-    """Name the changes to take back: those tried, and those whose old side a tried one wrote over.
+    """Name the changes to take back: those tried, and those whose old side one of them may touch.
 
-    A file or unit that moves from one part to another is overwritten before its old part's turn.
+    A file or unit that moves from one part to another is overwritten before its old part's turn,
+    and a folder that nobody wants any more goes as soon as it is empty.
     """
     begun = set(tried)
-    written = {
-        path
-        for change in changes
-        if change.name in begun
-        for resource in switching(change.new)
-        for path in paths(resource)
-    }
+    reached = {path for change in changes if change.name in begun for path in _with_folders(change)}
 
     def is_touched(change: Change) -> bool:
         mine = (path for resource in switching(change.old) for path in paths(resource))
-        return change.name in begun or not written.isdisjoint(mine)
+        return change.name in begun or not reached.isdisjoint(mine)
 
     return tuple(change for change in changes if is_touched(change))
+
+
+def _with_folders(change: Change) -> Iterator[str]:
+    for resource in (*switching(change.old), *switching(change.new)):
+        for path in paths(resource):
+            while len(path) > 1:
+                yield path
+                path = os.path.dirname(path)  # noqa: PLW2901 # up to the root
 
 
 _WAYS_IN = (

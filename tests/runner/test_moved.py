@@ -7,7 +7,7 @@ import pytest
 
 from headway.wire.phase import Exit
 from headway.wire.release import Part, release_of
-from headway.wire.resources import Unit
+from headway.wire.resources import Dir, Unit
 from tests.runner.attempt import Attempt, part
 from tests.runner.drawn import moved, standing
 from tests.runner.world import World
@@ -74,3 +74,20 @@ def test_an_empty_folder_of_dropins_is_not_left_behind(world: World) -> None:
     attempt.bring(release_of((part(world, "one", "a"),)))
 
     assert not folder.exists()
+
+
+def test_a_folder_that_an_earlier_part_took_away_comes_back_as_it_was(world: World) -> None:
+    """The first part writes below a folder of the second one, which B does not want any more.
+
+    The folder was uncovered, made anew with another mode, and its part was not taken back.
+    """
+    attempt = Attempt(world)
+    keeper = Part("two", "service", (Dir("/opt/two", 0o700),))
+    attempt.bring(release_of((part(world, "one", "a"), keeper)))
+    before = standing(world)
+
+    failing = part(world, "one", "WRONG-health", {"/opt/two/file": "x"})
+    rested = attempt.bring(release_of((failing, Part("two", "service"))))
+
+    assert rested.exit_code == Exit.WENT_BACK
+    assert moved(standing(world), before) == {}
