@@ -2,12 +2,15 @@
 
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.lab.fleet import Fleet
 from tests.lab.host import Host, HostSpec
 from tests.lab.lab import Lab
 from tests.lab.proof import Proofs
+from tests.lab.stand import Stand, stand
 
 PROOFS = pytest.StashKey[Proofs]()
 
@@ -33,6 +36,15 @@ def hosts(lab: Lab) -> Callable[..., list[Host]]:
         return lab.up(specs, fresh=fresh)
 
     return boot
+
+
+@pytest.fixture(scope="session")
+def stands(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> list[Stand]:
+    """Return two hosts that stand on release A and know B; a test leaves them as they come."""
+    hosts = lab.up([HostSpec("stand1"), HostSpec("stand2")])
+    fleets = [Fleet(lab, tmp_path_factory.mktemp(host.name)) for host in hosts]
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(stand, fleets, hosts))
 
 
 @pytest.fixture

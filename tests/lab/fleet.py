@@ -212,10 +212,10 @@ class Fleet:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
-    def describe(self, host: Host, role: str = "engine", **parts: Mapping[str, object]) -> None:
-        """Say what a host should run: instances of a role, each with its variables."""
+    def describe(self, host: Host, **parts: Mapping[str, object]) -> None:
+        """Say what a host should run: instances of the role, each with its variables."""
         self._hosts[host.name] = host
-        self._parts[host.name] = {name: {"role": role, **own} for name, own in parts.items()}
+        self._parts[host.name] = {name: {"role": "engine", **own} for name, own in parts.items()}
         entries = {name: self._entry(name) for name in self._hosts}
         path = self.folder / "inventory/hosts.yaml"
         path.parent.mkdir(exist_ok=True)

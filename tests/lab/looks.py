@@ -19,6 +19,7 @@ from tests.lab.record import pids
 FOLDERS = ("/etc", "/usr/local", "/opt/standin", "/srv")
 RECORD = "/var/lib/headway"
 AT_REST = ("IDLE", "HELD", "STUCK")
+SLICE = "payload/system.slice"  # where nspawn and the host's systemd keep a service
 _LOOK_S = 0.002
 
 # A line of show, and the words of the main process as hexadecimal, for each unit that is named.
@@ -110,7 +111,7 @@ def whole(host: Host, *units: str) -> Whole:
 
 def argv(host: Host, unit: str = "engine.service") -> bytes:
     """Give the words of a unit's one process as this machine sees it; nothing when it is down."""
-    for pid in pids(host.cgroup / "system.slice" / unit):
+    for pid in pids(host.cgroup / SLICE / unit):
         try:
             return Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
@@ -168,8 +169,8 @@ def rests(host: Host, seconds: float = 60) -> dict[str, Any]:
 
 def runner_pids(host: Host) -> set[int]:
     """Name the processes of the transition in hand, as this machine numbers them."""
-    slice_ = host.cgroup / "system.slice"
-    return {pid for unit in slice_.glob("headway-transition-*") for pid in pids(unit)}
+    units = (host.cgroup / SLICE).glob("headway-transition-*")
+    return {pid for unit in units for pid in pids(unit)}
 
 
 def _entry(path: Path) -> Entry:
