@@ -114,6 +114,9 @@ class Crew:
         return [visit.code for visit in self._visits[:n] if visit.code is not None]
 
     def _outcome(self) -> Outcome:
+        for visit in self._visits:
+            if visit.fault is not None:
+                raise visit.fault
         untouched = tuple(visit.name for visit in self._visits if visit.code is None)
         return Outcome(tuple(self._codes(len(self._visits))), untouched)
 

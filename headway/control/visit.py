@@ -84,6 +84,7 @@ class Visit:
         self.missing: Missing | None = None
         self.looked: Looked | None = None
         self.code: Exit | None = None
+        self.fault: Exception | None = None
         self.waits = False
         self.over = False
         self._reach = reach
@@ -145,6 +146,9 @@ class Visit:
             if not self._leaving.is_set() or self._may_have_begun():
                 hint = f"; {error.hint}" if error.hint else ""
                 self._end(error.exit_code, error.exit_code.name.lower(), f"{error}{hint}")
+        except Exception as error:  # noqa: BLE001 # raised again in the main thread
+            self.fault = error
+            self._end(Exit.UNKNOWN, "unknown", f"a fault in headway itself: {error}")
         finally:
             self.waits, self.over = False, True
             self._moved(self)

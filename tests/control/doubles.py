@@ -3,6 +3,7 @@
 import os
 import selectors
 import subprocess
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -65,6 +66,7 @@ class LocalStream:
         self._damage = damage
         self.sent = bytearray()
         self._lost = False
+        self._reading = threading.Lock()
         self._selector = selectors.DefaultSelector()
         for pipe in (process.stdout, process.stderr):
             assert pipe is not None
@@ -72,8 +74,10 @@ class LocalStream:
 
     def receive(self, timeout_s: float) -> Received:
         """Read whatever is there."""
-        if self._lost:
-            return Received(ended=True)
+        with self._reading:
+            return Received(ended=True) if self._lost else self._receive(timeout_s)
+
+    def _receive(self, timeout_s: float) -> Received:
         got = {self.process.stdout: b"", self.process.stderr: b""}
         for key, _ in self._selector.select(timeout_s):
             pipe: IO[bytes] = key.fileobj  # type: ignore[assignment] # what was registered
@@ -96,18 +100,18 @@ class LocalStream:
 
     def cut(self) -> None:
         """Lose the connection: the program hears nothing more, the reader learns no status."""
-        self._lost = True
         self.close()
 
     def close(self) -> None:
-        """End the process and its pipes."""
+        """End the process, so that a reader in another thread wakes, and then its pipes."""
+        self._lost = True
         self.process.kill()
         self.process.wait()
-        self._selector.close()
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            assert pipe is not None
-            pipe.close()
-        self._lost = True
+        with self._reading:
+            self._selector.close()
+            for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+                assert pipe is not None
+                pipe.close()
 
 
 SCRIPTED_RUNNER = """\

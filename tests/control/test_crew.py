@@ -237,6 +237,22 @@ def cut_after(bench: Bench, seq: int) -> None:
     bench.transports["gpu1"][0].streams[0].cut()
 
 
+def test_a_host_that_was_lost_while_it_waited_is_asked_again_at_its_turn(bench: Bench) -> None:
+    """Its line goes while host 1 is in hand: nothing had begun, so its turn begins anew."""
+    slow = 'missing(); moved("IDLE", "OPEN"); time.sleep(1); rested(0, "accepted")'
+
+    def cut_the_waiting() -> None:
+        bench.until(lambda told: isinstance(told, HostSaid))
+        while not (bench.folder / "gpu2/orders").exists():
+            time.sleep(0.01)
+        time.sleep(0.2)
+        bench.transports["gpu2"][0].streams[0].cut()
+
+    outcome = bench.run({"gpu1": slow, "gpu2": ACCEPTED}, meanwhile=cut_the_waiting)
+    assert outcome == Outcome((Exit.ACCEPTED, Exit.ACCEPTED), ())
+    assert len(bench.transports["gpu2"]) == 2
+
+
 STAGING = """
 if wrote("staged"):
     missing(); moved("IDLE", "OPEN"); rested(0, "accepted")
@@ -378,3 +394,20 @@ def test_ctrl_c_three_times_leaves_and_says_what_the_host_does(bench: Bench) -> 
     assert bench.ended() == {"gpu1": (6, "left")}
     notes = [told.text for told in bench.told if isinstance(told, Note)]
     assert notes[-1] == "we leave; the host goes on by itself"
+
+
+def test_a_fault_of_ours_is_never_a_host_that_was_not_touched(bench: Bench) -> None:
+    """What breaks in a thread ends the verb with the fault, after the host was told unknown."""
+
+    def tell(told: Told) -> None:
+        if isinstance(told, HostSaid):
+            raise ZeroDivisionError("a sink")
+        bench.told.append(told)
+
+    crew = Crew(tell, "op", ahead=1)
+    (bench.folder / "gpu1").mkdir()
+    reach = Reach(scripted(RUNNER + ACCEPTED), bench.dial)
+    task = Task(Host("gpu1", "gpu1", (), {}), ROLLOUT, {BLOB.sha256: b"1234"})
+    with pytest.raises(ZeroDivisionError):
+        crew.one_by_one([Visit(task, reach, tell, moved=crew.moved)])
+    assert bench.ended() == {"gpu1": (6, "unknown")}
