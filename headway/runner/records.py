@@ -21,12 +21,13 @@ from headway.wire.event import Answer, Event
 from headway.wire.gate import Criteria, Report
 from headway.wire.loader import WireError, dumps, loads
 from headway.wire.marks import ROOT
-from headway.wire.record import State, Transition
+from headway.wire.record import SCHEMA, State, Transition
 from headway.wire.release import EMPTY, Release, release_id
 from headway.wire.talk import Request
 
 T = TypeVar("T")
 STATE = ROOT + "/state.json"
+_MEND = "; put it back from a backup, or move it away and `invoke adopt` what runs"
 FOLDERS = ("blobs", "releases", "criteria", "transitions", "failed", "runner")
 
 
@@ -54,7 +55,11 @@ class Records:
 
     def state(self) -> State:
         """Read where this host stands; a host without a record is IDLE on EMPTY."""
-        return self._read(State, STATE) or State()
+        state = self._read(State, STATE) or State()
+        if state.schema > SCHEMA:
+            made = f"{STATE} was written by a newer headway (schema {state.schema}, not {SCHEMA})"
+            raise RecordError(f"{made}; use that one")
+        return state
 
     def save(self, state: State) -> None:
         """Replace the state in one rename."""
@@ -71,7 +76,7 @@ class Records:
         if found is None:
             raise RecordError(f"release {name} is not in this host's record")
         if found.id != name or release_id(found.parts) != name:
-            raise RecordError(f"{path} was changed by hand: it no longer hashes to its name")
+            raise RecordError(f"{path} was changed by hand: it no longer hashes to its name{_MEND}")
         return found
 
     def whole_release(self, name: str, blobs: Blobs) -> Release:
@@ -80,7 +85,7 @@ class Records:
         for blob in release.blobs():
             if blobs.read_if_whole(blob.sha256) is None:
                 what = f"blob {blob.sha256[:12]} of release {name}"
-                raise RecordError(f"{what} is missing or was changed on this host")
+                raise RecordError(f"{what} is missing or was changed on this host{_MEND}")
         return release
 
     def keep_release(self, release: Release) -> None:
@@ -203,7 +208,7 @@ class Records:
         try:
             return loads(kind, data)
         except WireError as error:
-            raise RecordError(f"{path} does not read: {error}") from None
+            raise RecordError(f"{path} does not read: {error}{_MEND}") from None
 
     def _write(self, path: str, value: object) -> None:
         self.disk.write(path, dumps(value).encode() + b"\n", 0o600, *self.disk.me())

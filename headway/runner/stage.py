@@ -4,11 +4,12 @@ Each step either passes or raises StageError with one line; what was changed by 
 resources and the scratch folder under /var/lib/headway, nothing else.
 """
 
+import os
 import time
-from typing import Callable, Iterator, List, Optional, Tuple
+from typing import Callable, Iterator, List, Optional, Set, Tuple
 
 from headway.runner import resources, room, systemd
-from headway.runner.changes import switching, units_of
+from headway.runner.changes import owned, switching, units_of
 from headway.runner.machine import Machine
 from headway.runner.resources import ResourceError
 from headway.runner.resources.unit import dropins
@@ -18,6 +19,7 @@ from headway.wire.record import Orders
 from headway.wire.release import Part, Release
 from headway.wire.resources import (
     ADDITIVE,
+    Dir,
     File,
     LockedVenv,
     Package,
@@ -52,7 +54,7 @@ def stage(
     _have_blobs(machine, release)
     if not orders.no_way_back:
         _have_blobs(machine, accepted)
-    _refusals(machine, wrong)
+    _refusals(machine, wrong, accepted)
     _room(machine, release, wrong)
     _transient(machine, release)
     for part in release.parts:
@@ -82,12 +84,14 @@ def _have_blobs(machine: Machine, release: Release) -> None:
 # --- can it be written at all -------------------------------------------------------------------
 
 
-def _refusals(machine: Machine, wrong: Tuple[Resource, ...]) -> None:
+def _refusals(machine: Machine, wrong: Tuple[Resource, ...], accepted: Release) -> None:
+    giving_way = owned(accepted).union(each.path for each in wrong if isinstance(each, Dir))
     for resource in wrong:
         why = resources.refusal(resource, machine)
         if why is not None:
             raise StageError(why)
         for path in _written(resource):
+            _reachable(machine, path, giving_way)
             _writable(machine, path)
 
 
@@ -101,6 +105,15 @@ def _written(resource: Resource) -> Tuple[str, ...]:
     if isinstance(resource, Sysctl):
         return (f"/etc/sysctl.d/{resource.key}",)
     return () if isinstance(resource, Package) else (resource.path,)
+
+
+def _reachable(machine: Machine, path: str, giving_way: Set[str]) -> None:
+    """See that what lies above a path are folders, or will be."""
+    above = os.path.dirname(path)
+    while machine.disk.seen(above) is None:
+        above = os.path.dirname(above)
+    if above not in giving_way and above != machine.disk.nearest(path):
+        raise StageError(f"{above} is no folder, and {path} is to lie in it")
 
 
 def _writable(machine: Machine, path: str) -> None:
@@ -127,7 +140,9 @@ def _transient(machine: Machine, release: Release) -> None:
     if ran.code != 0:
         said = ran.stderr.decode(errors="replace").strip().splitlines()
         why = said[-1] if said else "no answer" if ran.code is None else f"code {ran.code}"
-        raise StageError(f"systemd starts no transient units here: {why}")
+        raise StageError(
+            f"systemd starts no transient units here: {why} (`systemd-run --wait true`)"
+        )
 
 
 # --- what is only added -------------------------------------------------------------------------

@@ -512,7 +512,7 @@ class Running:
 
     def _close(self, code: Exit, verdict: Optional[Verdict], why: str) -> Rested:
         self._enter(Trigger.NOT_READY, replace(self._state(), transition=None))
-        outcome = "refused" if code is Exit.REFUSED else "held"
+        outcome = "refused" if code is Exit.REFUSED else "not judged"
         return self._rest(code, outcome, verdict, why)
 
     def _rest(self, code: Exit, outcome: str, verdict: Optional[Verdict], sentence: str) -> Rested:

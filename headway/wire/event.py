@@ -102,7 +102,8 @@ class Replied:
 class Rested:
     """The host's last word: the exit code of the verb comes from here and from nowhere else.
 
-    `outcome` is "accepted", "unchanged", "went back", "held", "refused", "locked" or "stuck".
+    `outcome` is "accepted", "unchanged", "went back", "held", "not judged" (nothing was touched),
+    "refused", "locked" or "stuck".
     """
 
     phase: Phase

@@ -37,13 +37,15 @@ _WORST_FIRST = (
     Exit.UNKNOWN,
     Exit.WENT_BACK,
     Exit.UNREACHABLE,
+    Exit.USAGE,
     Exit.REFUSED,
     Exit.HELD,
     Exit.LOCKED,
+    Exit.CHANGES,
     Exit.ACCEPTED,
 )
 
 
 def worst(codes: Iterable[Exit]) -> Exit:
-    """Name the exit code that speaks for several hosts: 7 > 6 > 1 > 5 > 8 > 3 > 4 > 0."""
+    """Name the exit code that speaks for several hosts: 7 > 6 > 1 > 5 > 2 > 8 > 3 > 4 > 0."""
     return min(codes, key=_WORST_FIRST.index, default=Exit.ACCEPTED)

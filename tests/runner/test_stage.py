@@ -117,6 +117,20 @@ def test_a_read_only_folder_is_found(tmp_path: Path, host: tuple[Machine, Script
         _staged(machine, _release(File("/etc/x", blob(machine, "x"))))
 
 
+def test_a_file_is_no_folder_to_write_into(tmp_path: Path, host: tuple[Machine, Scripted]) -> None:
+    """Unless the release itself makes it one, or the accepted one takes it away.
+
+    It was found by the write once, after the engine had been stopped.
+    """
+    machine, _ = host
+    (tmp_path / "etc/app").write_text("a file")
+    into = File("/etc/app/x", blob(machine, "x"))
+    with pytest.raises(StageError, match=r"^/etc/app is no folder, and /etc/app/x is to lie in it"):
+        _staged(machine, _release(into))
+    _staged(machine, _release(Dir("/etc/app"), into))
+    _staged(machine, _release(into), _release(File("/etc/app", blob(machine, "a file"))))
+
+
 def test_a_host_without_transient_units_is_refused(host: tuple[Machine, Scripted]) -> None:
     """The transition could not outlive its connection there."""
     machine, run = host

@@ -7,7 +7,8 @@ from headway.runner.orders.session import Session
 from headway.runner.records import RecordError
 from headway.runner.systemd import SystemdError
 from headway.wire.phase import Exit
-from headway.wire.release import Origin, release_of
+from headway.wire.record import State
+from headway.wire.release import EMPTY, Origin, Release, release_of
 from headway.wire.talk import Adopt, Done, FromHost, Looked
 
 
@@ -19,8 +20,10 @@ def obey(session: Session, order: Adopt) -> FromHost:
             return _adopt(session, order)
     except LockedError as error:
         return session.rest(Exit.LOCKED, "locked", str(error))
-    except (OSError, RecordError, observe.ObserveError, SystemdError) as error:
+    except (RecordError, observe.ObserveError, SystemdError) as error:
         return session.rest(Exit.REFUSED, "refused", str(error))
+    except OSError as error:
+        return session.unwritable(error)
 
 
 def _adopt(session: Session, order: Adopt) -> FromHost:
@@ -31,7 +34,7 @@ def _adopt(session: Session, order: Adopt) -> FromHost:
     found = observe.observe(session.machine, order.units)
     if not found.parts:
         return Done(Exit.REFUSED, f"no such unit here: {', '.join(order.units)}")
-    running = session.records.release(state.running())
+    running = _running(session, state)
     names = {part.name for part in found.parts}
     parts = tuple(part for part in running.parts if part.name not in names) + found.parts
     unheld = running.unheld + found.unheld
@@ -39,3 +42,11 @@ def _adopt(session: Session, order: Adopt) -> FromHost:
     begin.adopt(session, release, order.orders.by)
     session.channel.say(Looked(session.records.state(), release, unheld=release.unheld))
     return Done(Exit.ACCEPTED, f"adopted as {release.id}")
+
+
+def _running(session: Session, state: State) -> Release:
+    """Give the running release; one whose record is damaged holds nothing any more."""
+    try:
+        return session.records.release(state.running())
+    except RecordError:
+        return EMPTY

@@ -25,11 +25,14 @@ from headway.wire.talk import FromHost, Rollout, Said
 def rollout(session: Session, order: Rollout) -> Optional[FromHost]:
     """Adopt what runs unmanaged under the same names, stage, and begin."""
     try:
-        install.install(session.machine, session.records)
+        session.records.prepare()
         state = session.records.state()
         start = _start(session, state, order)
-    except (OSError, RecordError, observe.ObserveError, systemd.SystemdError) as error:
+        session.records.keep_criteria(order.criteria)
+    except (RecordError, observe.ObserveError, systemd.SystemdError) as error:
         return session.rest(Exit.REFUSED, "refused", str(error))
+    except OSError as error:
+        return session.unwritable(error)
     lost = [line for line in start.unheld if line.split(":")[0] in owned(order.release)]
     if lost and not order.orders.no_way_back:
         sentence = f"there would be no whole way back: {'; '.join(lost)}; or --no-way-back"
@@ -40,8 +43,9 @@ def rollout(session: Session, order: Rollout) -> Optional[FromHost]:
                 adopt(session, start, order.orders.by)
     except LockedError as error:
         return session.rest(Exit.LOCKED, "locked", str(error))
+    except OSError as error:
+        return session.unwritable(error)
     kind = "repair" if start.id == order.release.id else "rollout"
-    session.records.keep_criteria(order.criteria)
     notes = tuple(f"cannot be held for the way back: {line}" for line in start.unheld)
     return begin(session, kind, (start, order.release), order.criteria, order.orders, notes)
 
@@ -91,18 +95,21 @@ def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
         boot_id=session.clock.boot_id(),
         opened_at_ms=session.clock.now_ms(),
     )
-    session.records.keep_transition(transition)
-    session.records.keep_release(target)
     tell = _Said(session, name)
-    for note in notes:
-        tell(Noted(note))
     try:
+        session.records.keep_transition(transition)
+        session.records.keep_release(target)
+        for note in notes:
+            tell(Noted(note))
         _stage(session, tell, way, orders)
+        install.install(session.machine, session.records)
         launch.launch(session.machine, session.records, name)
     except LockedError as error:
         return session.rest(Exit.LOCKED, "locked", str(error))
-    except (stage.StageError, systemd.SystemdError, BlobError, OSError) as error:
+    except (stage.StageError, systemd.SystemdError, BlobError) as error:
         return session.rest(Exit.REFUSED, "refused", str(error))
+    except OSError as error:
+        return session.unwritable(error)
     return following.follow(session.channel, session.machine, session.records, name, tell.seq)
 
 

@@ -3,11 +3,9 @@
 from dataclasses import replace
 from typing import Optional
 
-from headway.runner import install
 from headway.runner.orders import begin
 from headway.runner.orders.session import Session
 from headway.runner.records import RecordError
-from headway.runner.systemd import SystemdError
 from headway.wire.phase import Exit
 from headway.wire.talk import FromHost, Repair
 
@@ -24,10 +22,9 @@ def obey(session: Session, order: Repair) -> Optional[FromHost]:
         parked = "is parked; use unpark" if state.parked else "is not parked"
         return session.rest(Exit.REFUSED, "refused", f"this host {parked}")
     try:
-        install.install(session.machine, session.records)
         release = session.records.release(state.running())
         criteria = session.records.criteria(state.accepted[0].criteria)
-    except (OSError, RecordError, SystemdError) as error:
+    except RecordError as error:
         return session.rest(Exit.REFUSED, "refused", str(error))
     parts = order.orders.relaunch or tuple(part.name for part in release.parts if part.subject)
     unknown = [name for name in parts if release.part(name) is None]

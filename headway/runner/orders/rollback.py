@@ -6,13 +6,11 @@ Nothing is rendered or looked up: no registry, no template, no database is neede
 from dataclasses import replace
 from typing import Dict, Optional, Tuple
 
-from headway.runner import install
 from headway.runner.acceptance import rollback_target
 from headway.runner.orders import begin
 from headway.runner.orders.request import wish
 from headway.runner.orders.session import Session
 from headway.runner.records import RecordError
-from headway.runner.systemd import SystemdError
 from headway.wire.phase import Exit, Phase
 from headway.wire.release import Part, Release, release_of
 from headway.wire.resources import Blob, File, Resource
@@ -37,10 +35,9 @@ def obey(session: Session, order: Rollback) -> Optional[FromHost]:
         return session.rest(Exit.REFUSED, "refused", sentence)
     criteria = next(old.criteria for old in state.accepted if old.release == name)
     try:
-        install.install(session.machine, session.records)
         start = session.records.release(state.running())
         target = session.records.whole_release(name, session.machine.blobs)
-    except (OSError, RecordError, SystemdError) as error:
+    except RecordError as error:
         return session.rest(Exit.REFUSED, "refused", str(error))
     notes = [
         f"{path}: its secret was another one then; the recorded one is used (--current-secrets)"

@@ -31,8 +31,11 @@ def obey(session: Session, order: Rollout) -> Optional[FromHost]:
     relaunch = tuple(fallen)
     changed = tuple(change.name for change in changes(running, order.release, relaunch))
     session.channel.say(Missing(missing, changed, running.id))
-    if not _heard_go(session):
-        return None
+    try:
+        if not _heard_go(session):
+            return None
+    except OSError as error:
+        return session.unwritable(error)
     orders = replace(order.orders, relaunch=(*order.orders.relaunch, *relaunch))
     from headway.runner.orders import begin
 
@@ -61,17 +64,28 @@ def rejected(session: Session, state: State, release: Release, *, again: bool) -
 
 
 def _heard_go(session: Session) -> bool:
-    """Take the blobs the controller sends, until it is this host's turn."""
+    """Take the blobs the controller sends, until it is this host's turn.
+
+    Where they cannot be kept, all are heard first: nobody listens while he speaks. Then OSError.
+    """
+    failed: Optional[OSError] = None
     while True:
         heard = session.channel.hear()
+        if failed is not None and isinstance(heard, Go):
+            raise failed
         if isinstance(heard, Go):
             return True
         if not isinstance(heard, Bytes):
             return False
-        session.records.prepare()
         data = session.channel.raw(heard.size)
         if len(data) != heard.size:
             return False
-        if session.machine.blobs.put(data) != heard.sha256:
+        try:
+            session.records.prepare()
+            kept = session.machine.blobs.put(data)
+        except OSError as error:
+            failed = error
+            continue
+        if kept != heard.sha256:
             session.channel.say(Trouble(Exit.UNREACHABLE, f"{heard.sha256[:12]} came damaged"))
             return False

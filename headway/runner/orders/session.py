@@ -1,5 +1,6 @@
 """One conversation with a controller: its channel, the machine, and the record."""
 
+import os
 from dataclasses import dataclass
 from typing import Optional
 
@@ -7,7 +8,9 @@ from headway.runner.channel import Channel
 from headway.runner.clock import Clock
 from headway.runner.machine import Machine
 from headway.runner.records import Records
+from headway.runner.resources.error import reason
 from headway.wire.event import Event, Rested
+from headway.wire.marks import ROOT
 from headway.wire.phase import Exit, Phase
 from headway.wire.record import State
 from headway.wire.talk import Done, Said
@@ -31,6 +34,11 @@ class Session:
         rested = Rested(state.phase, state.running(), verdict, int(code), outcome, sentence)
         self.channel.say(Said(Event(1, self.clock.now_ms(), "", rested)))
         return Done(int(code), sentence)
+
+    def unwritable(self, error: OSError) -> Done:
+        """Refuse (8) where the record cannot be written: which folder, why, and how to look."""
+        folder = os.path.dirname(str(error.filename or ROOT + "/"))
+        return self.rest(Exit.REFUSED, "refused", f"cannot write to {folder}: {reason(error)}")
 
     def occupied(self, state: State) -> Optional[Done]:
         """Refuse (4) while another transition is in hand here, resting or not."""

@@ -23,5 +23,9 @@ _WHY: Dict[int, str] = {
 
 def because(what: str, error: OSError) -> ResourceError:
     """Say why the operating system refused; the errno's own words where there is no better."""
-    why = _WHY.get(error.errno or 0) or (error.strerror or str(error)).lower()
-    return ResourceError(f"{what}: {why}")
+    return ResourceError(f"{what}: {reason(error)}")
+
+
+def reason(error: OSError) -> str:
+    """Say in half a sentence why the operating system refused, and how to look."""
+    return _WHY.get(error.errno or 0) or (error.strerror or str(error)).lower()
