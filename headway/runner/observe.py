@@ -4,21 +4,23 @@ One observation serves adopt, first contact, drift and UNCHANGED. What cannot be
 environment somebody made, a program, weights) is named with a fingerprint.
 """
 
+import hashlib
 from dataclasses import dataclass
-from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
 from headway.runner import resources
 from headway.runner.changes import owned, units_of
 from headway.runner.machine import Machine
 from headway.runner.resources import ResourceError
-from headway.runner.resources.unit import FOLDER, effective
+from headway.runner.resources.unit import FOLDER, dropins, effective
 from headway.wire.loader import kind_of
-from headway.wire.release import Origin, Part, Release, release_of
-from headway.wire.resources import Resource, unit_path
+from headway.wire.release import EMPTY, Origin, Part, Release, release_of
+from headway.wire.resources import Resource, Unit, dropin_path, unit_path
 from headway.wire.talk import Difference
 from headway.wire.tools import Run
 
 _STATE = ("LoadState", "ActiveState", "SubState", "NRestarts", "InvocationID", "MainPID")
+_OTHERS_READ = 0o004
 
 
 class ObserveError(Exception):
@@ -116,24 +118,43 @@ def down(release: Release, machine: Machine) -> Dict[str, str]:
 
 
 def differences(
-    release: Release, machine: Machine, *, enabled: bool = True
+    release: Release, machine: Machine, *, enabled: bool = True, accepted: Release = EMPTY
 ) -> Tuple[Difference, ...]:
     """Name everything that is not as this release wants it; nothing is run where files match.
 
-    `enabled` false: whether units start at boot does not count, as on a parked host.
+    `enabled` false: whether units start at boot does not count, as on a parked host. Of a file
+    that others may not read the text is kept back, unless `accepted` wrote it and it is no secret.
     """
+    public = {blob.sha256 for blob in accepted.blobs() if not blob.secret}
     return tuple(
         Difference(
             part.name,
             kind_of(type(resource)),
             resources.name_of(resource),
             sentence,
-            resources.text_now(resource, machine),
+            _text(resource, machine, public),
         )
         for part in release.parts
         for resource in part.resources
         for sentence in _wrong(resource, machine, enabled=enabled)
     )
+
+
+def _text(resource: Resource, machine: Machine, public: Set[str]) -> Optional[str]:
+    lying = [resources.name_of(resource)]
+    if isinstance(resource, Unit):
+        lying = [effective(resource.name, machine) or unit_path(resource.name)]
+        lying += [dropin_path(resource.name, name) for name in dropins(resource.name, machine)]
+    if any(_private(path, machine, public) for path in lying):
+        return None
+    return resources.text_now(resource, machine)
+
+
+def _private(path: str, machine: Machine, public: Set[str]) -> bool:
+    seen = machine.disk.seen(path)
+    if seen is None or seen.kind != "file" or seen.mode & _OTHERS_READ:
+        return False
+    return hashlib.sha256(machine.disk.read(path) or b"").hexdigest() not in public
 
 
 def sentences(part: Part, machine: Machine, *, enabled: bool = True) -> Tuple[str, ...]:

@@ -192,6 +192,28 @@ def test_drift_is_named_by_part_kind_and_name(tmp_path: Path) -> None:
     assert run.calls == []
 
 
+@pytest.mark.parametrize(
+    ("mode", "ours", "shown"),
+    [
+        (0o644, False, True),
+        (0o640, False, False),
+        (0o600, True, True),
+    ],
+)
+def test_a_file_that_others_may_not_read_is_not_shown(
+    tmp_path: Path, mode: int, *, ours: bool, shown: bool
+) -> None:
+    """A plan would print the old key of a host; what a release wrote as no secret is no secret."""
+    machine, _ = machine_at(tmp_path)
+    _put(tmp_path, "etc/x", "old\n", mode)
+    wanted = release_of((Part("x", "r", (File("/etc/x", blob(machine, b"new\n"), mode),)),))
+    accepted = release_of((Part("x", "r", (File("/etc/x", blob(machine, b"old\n"), mode),)),))
+
+    [found] = observe.differences(wanted, machine, accepted=accepted if ours else EMPTY)
+
+    assert found.text == ("old\n" if shown else None)
+
+
 def test_enabled_counts_at_rest_alone(tmp_path: Path) -> None:
     """In a transition it is set last, and a parked host's units do not start at boot."""
     machine, _ = machine_at(tmp_path)

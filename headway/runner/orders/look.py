@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import List
 
 from headway.runner import facts, observe
+from headway.runner.orders import standing
 from headway.runner.orders.session import Session
 from headway.runner.records import RecordError
 from headway.wire.event import Event, Rested
@@ -26,12 +27,16 @@ def obey(session: Session, order: Look) -> FromHost:
     looked = Looked(
         state=state,
         accepted=accepted,
-        drift=tuple(observe.differences(accepted, machine, enabled=not parked)),
+        drift=observe.differences(accepted, machine, enabled=not parked, accepted=accepted),
         alive=observe.alive(accepted, machine),
         unheld=accepted.unheld,
     )
+    criteria = records.criteria(state.accepted[0].criteria) if state.accepted else None
+    if order.health and criteria is not None:
+        sick, _ = standing.unhealthy(machine, accepted, criteria)
+        looked.alive.update({part: f"unhealthy: {why}" for part, why in sick.items()})
     if order.release is not None:
-        differences = tuple(observe.differences(order.release, machine))
+        differences = observe.differences(order.release, machine, accepted=accepted)
         looked = replace(looked, differences=differences)
     if order.units:
         found = observe.observe(machine, order.units)
