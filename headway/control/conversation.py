@@ -185,6 +185,7 @@ class _Ear:
         self.stream = stream
         self.host = host
         self._heard = bytearray()
+        self._noise = b""
         self._errors = b""
 
     def mark(self, marks: tuple[str, ...], deadline_s: float) -> tuple[str, str]:
@@ -202,11 +203,12 @@ class _Ear:
             # the mark itself may be cut in two: keep the last line, forget the ones before
             last = self._heard.rfind(b"\n") + 1
             noise += last
+            self._noise = (self._noise + self._heard[:last])[-_TAIL_BYTES:]
             del self._heard[:last]
             if noise + len(self._heard) > NOISE_BYTES:
                 raise UnreachableError(
                     f"{self.host}: over 1 MiB came before the runner answered",
-                    hint="the login shell there prints: try ssh HOST true",
+                    hint=f"the login shell there prints: try ssh {self.host} true",
                 )
             self._more(until, deadline_s)
 
@@ -227,7 +229,8 @@ class _Ear:
         left = until - time.monotonic()
         if left <= 0:
             raise UnreachableError(
-                f"{self.host}: no runner answered within {deadline_s:.0f} s{self._said()}"
+                f"{self.host}: no runner answered within {deadline_s:.0f} s{self._said()}",
+                hint=self._shell(),
             )
         self._hear(min(left, _LOOK_S), before_hello=True)
 
@@ -241,10 +244,16 @@ class _Ear:
             raise LostError(f"{self.host}: the connection is gone{self._said()}")
         if before_hello:
             raise UnreachableError(
-                f"{self.host}: no runner came up (exit {got.status}){self._said()}"
+                f"{self.host}: no runner came up (exit {got.status}){self._said()}",
+                hint=self._shell(),
             )
         raise LostError(f"{self.host}: the runner ended (exit {got.status}){self._said()}")
 
     def _said(self) -> str:
-        lines = self._errors.decode(errors="replace").strip().splitlines()
+        """Quote the last line on standard error; a login shell may tell why on the other one."""
+        said = self._errors.strip() or (self._noise + self._heard).strip()
+        lines = said.decode(errors="replace").splitlines()
         return f": {lines[-1].strip()}" if lines else ""
+
+    def _shell(self) -> str:
+        return f"it wants a login shell that runs commands: try ssh {self.host} /bin/sh -c id"

@@ -29,24 +29,41 @@ class News(Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the hosts ended, in order; `untouched` are those whose turn never came."""
+    """How the hosts ended, in order; `untouched` are those whose turn never came.
+
+    `called_off`: a person said that no new one starts.
+    """
 
     codes: tuple[Exit, ...]
     untouched: tuple[str, ...]
+    called_off: bool = False
 
 
 class Crew:
-    """Runs visits. `ahead` is how many hosts are connected to at once, before their turn."""
+    """Runs visits. `ahead` is how many hosts are connected to at once, before their turn.
 
-    def __init__(self, tell: Sink, by: str, *, budget: int = 0, ahead: int = 0) -> None:
+    `before_first` is asked once, before any host gets its turn; it raises where none may.
+    """
+
+    def __init__(
+        self,
+        tell: Sink,
+        by: str,
+        *,
+        budget: int = 0,
+        ahead: int = 0,
+        before_first: Callable[[], None] = lambda: None,
+    ) -> None:
         self._tell = tell
         self._by = by
         self._budget = budget
         self._ahead = ahead
+        self._before_first = before_first
         self._news: SimpleQueue[News] = SimpleQueue()
         self._visits: Sequence[Visit] = ()
         self._started = 0
         self._presses = 0
+        self._turns = 0
 
     def moved(self, _visit: Visit) -> None:
         """Take notice that a visit waits or is over; for any thread."""
@@ -56,13 +73,15 @@ class Crew:
         """Give each its turn after the one before was accepted; stop when the budget is spent."""
         self._visits = visits
         with self._hearing_interrupts():
-            for n, visit in enumerate(visits):
-                if self._presses or not policy.may_go_on(self._codes(n), self._budget):
-                    break
-                self._take_turn(n, visit)
-            for visit in visits[: self._started]:
-                if not visit.over:
-                    visit.leave()
+            try:
+                for n, visit in enumerate(visits):
+                    if self._presses or not policy.may_go_on(self._codes(n), self._budget):
+                        break
+                    self._take_turn(n, visit)
+            finally:
+                for visit in visits[: self._started]:
+                    if not visit.over:
+                        visit.leave()
         return self._outcome()
 
     def all_at_once(self, visits: Sequence[Visit]) -> Outcome:
@@ -84,6 +103,9 @@ class Crew:
                 return
         order = visit.task.order
         release = order.release.id if isinstance(order, Rollout) else ""
+        if not self._turns:
+            self._before_first()
+        self._turns += 1
         self._tell(Turn(visit.name, n + 1, len(self._visits), release))
         visit.go()
         self._start(n + 1)
@@ -118,7 +140,8 @@ class Crew:
             if visit.fault is not None:
                 raise visit.fault
         untouched = tuple(visit.name for visit in self._visits if visit.code is None)
-        return Outcome(tuple(self._codes(len(self._visits))), untouched)
+        called_off = self._presses > 0 and bool(untouched)
+        return Outcome(tuple(self._codes(len(self._visits))), untouched, called_off)
 
     # --- Ctrl-C ------------------------------------------------------------------------------
 

@@ -103,11 +103,14 @@ class Desk:
     @cached_property
     def reach(self) -> "Reach":
         """The way to the hosts, with the runner that goes there."""
+        from headway.control import ssh_config
         from headway.control.pack import pack
         from headway.control.reach import over_ssh
 
-        ssh_config = Path(self.ssh_config).expanduser() if self.ssh_config else None
-        return over_ssh(pack(self.fleet), ssh_config, self.become_password)
+        chosen = Path(self.ssh_config).expanduser() if self.ssh_config else None
+        if chosen is not None:
+            ssh_config.text(chosen)  # a misfit is said once, not by every host
+        return over_ssh(pack(self.fleet), chosen, self.become_password)
 
     def call_ahead(self) -> None:
         """Begin to log in to the hosts, while the rest of the verb is loaded and rendered."""

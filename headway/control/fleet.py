@@ -127,9 +127,12 @@ class Fleet:
             found = _hosts_in(path)
             if found:
                 return found
-        raise UsageError(
-            f"there is no inventory {self.inventory!r}; {near(self.inventory, self.inventories())}"
-        )
+        problem = f"there is no inventory {self.inventory!r}"
+        known = self.inventories()
+        if not known:
+            hint = f"inventory/ holds one fleet: leave --inventory (or {VARIABLE}) out"
+            raise UsageError(problem, hint=hint)
+        raise UsageError(f"{problem}; {near(self.inventory, known)}")
 
 
 def find(start: Path, inventory: str | None = None) -> Fleet:

@@ -51,7 +51,7 @@ def _load(path: Path, shown: str) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # noqa: BLE001 # an import runs anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 # an import runs anything
         del sys.modules[name]
         problem = f"does not import: {type(error).__name__}: {error}"
         raise ConfigError(shown, problem, hint="checks stand on headway.wire alone") from None

@@ -26,6 +26,7 @@ from headway.wire.loader import WireError, canonical, load
 
 Made = tuple[wire.Resource, ...]
 
+_SYSCTL = re.compile(r"[a-z0-9_-]+([./][A-Za-z0-9_:-]+)+")
 _MODE = re.compile(r"0?[0-7]{3,4}")
 _OTHERS = 0o077
 _USUAL_MODES = {
@@ -60,8 +61,9 @@ class Maker:
         body = {key: value for key, value in entry.body.items() if key != WHEN}
         rendered = self.scope.render(body, entry.at)
         for key, value in rendered.items():
-            if secrets_in(value) and (entry.kind, key) not in _MAY_HOLD_SECRETS:
-                raise readable(entry.at.at(key), f"{entry.kind}/{key}")
+            secrets = secrets_in(value)
+            if secrets and (entry.kind, key) not in _MAY_HOLD_SECRETS:
+                raise readable(entry.at.at(key), f"{entry.kind}/{key}", secrets[0].where)
         return makers()[entry.type](self, typed(entry, rendered), entry.at)
 
     def wanted(self, entry: Entry) -> bool:
@@ -102,9 +104,10 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def readable(where: str, what: str) -> ConfigError:
-    """Make the error for a secret that others than root could read."""
-    hint = "give it to the program in an env_file or another file with mode '0600'"
+def readable(where: str, what: str, given: str = "") -> ConfigError:
+    """Make the error for a secret that others than root could read; `given` is its own place."""
+    it = f"the one of {given}" if given and given != where else "it"
+    hint = f"give {it} to the program in an env_file or another file with mode '0600'"
     return ConfigError(
         where, f"a secret stands in {what}, which others than root can read", hint=hint
     )
@@ -135,7 +138,8 @@ def mode_of(text: str, at: str) -> int:
 
 def _absolute(path: str, at: Value) -> str:
     steps = path.split("/")
-    if steps[0] != "" or any(step in ("", ".", "..") for step in steps[1:]):
+    odd = steps[0] != "" or any(step in ("", ".", "..") for step in steps[1:])
+    if odd or not path.isprintable():
         raise ConfigError(at.at("path"), f"{path!r} is no plain absolute path: /FOLDER/NAME")
     return path
 
@@ -193,6 +197,8 @@ def _variable(name: str, value: Any, at: Value) -> str:  # noqa: ANN401
 
 def _sysctl(_: Maker, one: authoring.Sysctl, at: Value) -> Made:
     for key, value in one.values.items():
+        if not _SYSCTL.fullmatch(key):
+            raise ConfigError(at.at("values", key), f"{key!r} is no kernel setting: net.core.x")
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             raise ConfigError(at.at("values", key), f"{key}: wants a number or text")
     return tuple(wire.Sysctl(key, str(value)) for key, value in one.values.items())

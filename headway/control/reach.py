@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headway.control.conversation import Session, converse
-from headway.control.errors import HeadwayError, UnreachableError
+from headway.control.errors import UnreachableError
 from headway.control.inventory.model import Host
 from headway.control.pack import Pack
 from headway.control.secrets import Secret
@@ -76,7 +76,7 @@ class _Line:
         self._dial = dial
         self._host = host
         self._made: Transport | None = None
-        self._failed: HeadwayError | None = None
+        self._failed: Exception | None = None
         self._thread = threading.Thread(target=self._make, name=host.name, daemon=True)
         self._thread.start()
 
@@ -90,7 +90,7 @@ class _Line:
     def _make(self) -> None:
         try:
             self._made = self._dial(self._host)
-        except HeadwayError as error:
+        except Exception as error:  # noqa: BLE001 # raised again where the verb waits for it
             self._failed = error
 
 

@@ -10,9 +10,16 @@ from dataclasses import dataclass, replace
 
 from headway.control.asks import Asks, is_peer
 from headway.control.crew import Crew, Outcome
-from headway.control.errors import HeadwayError, UnreachableError
+from headway.control.errors import (
+    ConfigError,
+    HeadwayError,
+    RefusedError,
+    UnreachableError,
+    UsageError,
+)
 from headway.control.fleet import Fleet
 from headway.control.inventory.model import Host
+from headway.control.near import near
 from headway.control.reach import AHEAD, Reach
 from headway.control.render import Rendered, render
 from headway.control.story import Began, Ended, HostSaid, Sink
@@ -25,6 +32,7 @@ from headway.wire.resources import Unit
 from headway.wire.talk import (
     Adopt,
     Check,
+    FromHost,
     Look,
     Looked,
     Order,
@@ -38,6 +46,7 @@ from headway.wire.verdict import Verdict
 
 LOOKS = 32
 _STATE = Look()
+_SERVING = Look(health=True)
 _OUTSIDE = {
     Verdict.PASS: Exit.ACCEPTED,
     Verdict.FAIL: Exit.WENT_BACK,
@@ -50,6 +59,7 @@ _OUTSIDE = {
 class Options:
     """The fleet, the way to it, and what the operator allows.
 
+    With `lint`, a release that lint finds faulty is not begun.
     `budget` hosts may end otherwise than accepted; `floor` others must serve (None: all). `peers`
     are the hosts of the whole inventory, for the floor. `ahead` hosts are connected to at once.
     After `lost_s` seconds without news of a host its outcome is unknown.
@@ -58,6 +68,7 @@ class Options:
     fleet: Fleet
     orders: Orders
     reach: Reach
+    lint: bool = True
     budget: int = 0
     floor: int | None = None
     peers: tuple[Host, ...] = ()
@@ -81,7 +92,12 @@ def rollout(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
         )
         for host in hosts
     ]
-    return _run("rollout", tasks, options, tell, ahead=options.ahead)
+
+    def flawless() -> None:
+        if options.lint:
+            _refuse_faulty(options.fleet, tuple(rendered.values()))
+
+    return _run("rollout", tasks, options, tell, ahead=options.ahead, before_first=flawless)
 
 
 def rollback(
@@ -130,6 +146,9 @@ def check(hosts: Sequence[Host], options: Options, tell: Sink, gates: Sequence[s
     """Judge what runs by today's gates; all hosts at once, for nothing is changed."""
     checks = options.reach.pack.checks_sha256
     asked = {host.name: render(options.fleet, host).gates for host in hosts}
+    _refuse_unknown(
+        gates, {word for own in asked.values() for gate in own for word in _words(gate)}
+    )
     tasks = [
         Task(host, Check(criteria_of(asked[host.name], checks), tuple(gates))) for host in hosts
     ]
@@ -139,10 +158,21 @@ def check(hosts: Sequence[Host], options: Options, tell: Sink, gates: Sequence[s
             _judged_outside(host, gate, options, tell)
             for host in hosts
             for gate in asked[host.name]
-            if gate.where is Where.OUTSIDE and (not gates or {gate.name, gate.kind} & set(gates))
+            if gate.where is Where.OUTSIDE and (not gates or _words(gate) & set(gates))
         ]
 
     return _run("check", tasks, options, tell, together=True, afterwards=outside)
+
+
+def _words(gate: Gate) -> set[str]:
+    """Name a gate as a person may."""
+    return {gate.name, gate.kind}
+
+
+def _refuse_unknown(gates: Sequence[str], known: set[str]) -> None:
+    for name in gates:
+        if name not in known:
+            raise UsageError(f"--gate: these hosts have no gate {name!r}; {near(name, known)}")
 
 
 def _judged_outside(host: Host, gate: Gate, options: Options, tell: Sink) -> Exit:
@@ -170,8 +200,7 @@ def look(
         except HeadwayError as error:
             return error
         found = [word for word in words if isinstance(word, Looked)]
-        said = getattr(words[-1], "sentence", "")
-        return found[0] if found else UnreachableError(f"{host.name}: {said}")
+        return found[0] if found else _no_answer(host, words[-1])
 
     if not hosts:
         return {}
@@ -180,11 +209,36 @@ def look(
     return {host.name: answer for host, answer in zip(hosts, answers, strict=True)}
 
 
+def _no_answer(host: Host, last: FromHost) -> HeadwayError:
+    """Make the error of a host that was reached and would not look at itself."""
+    refused = getattr(last, "exit_code", None) == Exit.REFUSED
+    said = f"{host.name}: {getattr(last, 'sentence', '')}"
+    return RefusedError(said) if refused else UnreachableError(said)
+
+
 # --- how all of them run ------------------------------------------------------------------------
 
 
 def _each(verb: str, hosts: Sequence[Host], order: Order, options: Options, tell: Sink) -> Exit:
     return _run(verb, [Task(host, order) for host in hosts], options, tell)
+
+
+def _refuse_faulty(fleet: Fleet, rendered: Sequence[Rendered]) -> None:
+    """Refuse a release that would break or blind a service; looked for only where one begins."""
+    from headway.control.lint import faults
+
+    found = faults(fleet, rendered)
+    if found:
+        first, more = found[0], len(found) - 1
+        rest = f"; {more} more: invoke lint" if more else ""
+        place = f"{first.file}:{first.line}" if first.line else first.file
+        raise ConfigError(
+            place, f"{first.what}{rest}", hint=f"{first.instead} (or --no-lint)".strip()
+        )
+
+
+def _nothing() -> None:
+    """Stand for no condition."""
 
 
 def _run(  # noqa: PLR0913 # what the verbs differ in
@@ -195,6 +249,7 @@ def _run(  # noqa: PLR0913 # what the verbs differ in
     *,
     ahead: int = 0,
     together: bool = False,
+    before_first: Callable[[], None] = _nothing,
     afterwards: Callable[[], Sequence[Exit]] = tuple,
 ) -> Exit:
     """Tell that it begins, run the visits, tell how it ended."""
@@ -205,9 +260,9 @@ def _run(  # noqa: PLR0913 # what the verbs differ in
     by = options.orders.by
 
     def looking(others: Sequence[Host]) -> dict[str, Looked | HeadwayError]:
-        return look(others, options.reach)
+        return look(others, options.reach, _SERVING)
 
-    crew = Crew(tell, by, budget=options.budget, ahead=ahead)
+    crew = Crew(tell, by, budget=options.budget, ahead=ahead, before_first=before_first)
     answer = Asks(options.fleet, options.reach, tell, options.peers, options.floor, by, looking)
     visits = [
         Visit(
@@ -221,7 +276,8 @@ def _run(  # noqa: PLR0913 # what the verbs differ in
         for task in tasks
     ]
     outcome: Outcome = crew.all_at_once(visits) if together else crew.one_by_one(visits)
-    code = worst((*outcome.codes, *afterwards()))
+    called_off = (Exit.REFUSED,) if outcome.called_off else ()
+    code = worst((*outcome.codes, *afterwards(), *called_off))
     took_ms = int((time.monotonic() - began) * 1000)
     tell(Ended(name, int(code), outcome.untouched, took_ms))
     return code

@@ -224,6 +224,8 @@ def _problem(error: Exception) -> str:
     text = str(getattr(error, "message", None) or error)
     if isinstance(error, jinja2.TemplateNotFound):
         return f"there is no template {error.name!r}"
+    if isinstance(error, RecursionError):
+        return "it includes or calls itself without an end"
     name = _UNDEFINED.search(text) if isinstance(error, jinja2.UndefinedError) else None
     if name:
         return f"{name[0]}: no variable of this host or role has the name"

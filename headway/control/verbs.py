@@ -24,6 +24,7 @@ def rollout(  # noqa: PLR0913 # one keyword an option
     maintenance: bool = False,
     on_invalid: str = "hold",
     confirm: bool = False,
+    lint: bool = True,
     budget: str = "",
     floor: str = "",
     wait: str = "",
@@ -47,6 +48,7 @@ def rollout(  # noqa: PLR0913 # one keyword an option
     )
     options = replace(
         options,
+        lint=lint,
         budget=whole("budget", budget),
         floor=whole("floor", floor) if floor else None,
         peers=desk.inventory.select(("all",)),

@@ -31,6 +31,7 @@ HELP: Mapping[str, str] = {
     "no_way_back": "allow overwriting what headway cannot bring back (plan names it)",
     "maintenance": "allow packages that need a maintenance window: kernel, nvidia, docker",
     "on_invalid": "when nothing could be judged: hold (wait for a person) or return",
+    "lint": "refuse what lint finds faulty before a host is touched (--no-lint: go on)",
     "budget": "how many hosts may end otherwise than accepted before the rollout stops",
     "floor": "how many other instances of the group must be accepted and healthy (default: all)",
     "wait": "seconds to wait for another transition on a host (default: not at all)",

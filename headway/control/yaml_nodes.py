@@ -23,6 +23,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _YAML = "tag:yaml.org,2002:"
 _MERGE = _YAML + "merge"
 _AS_WRITTEN = {_YAML + name for name in ("str", "timestamp", "value")}
+_SHOWN = 40  # characters of a value in a message
 _PLAIN = {_YAML + name for name in ("null", "bool", "int", "float", "binary", "map", "seq")}
 
 
@@ -152,9 +153,8 @@ class _Values:
             return self._plain.construct_object(node)
         except (ValueError, yaml.YAMLError):
             kind = tag.rpartition(":")[2]
-            raise self._error(
-                node, f"{node.value!r} is no {kind}; quote it if it is text"
-            ) from None
+            text = node.value if len(node.value) <= _SHOWN else node.value[:_SHOWN] + "..."
+            raise self._error(node, f"{text!r} is no {kind}; quote it if it is text") from None
 
     def _tagged(self, tag: str, node: Node) -> Any:  # noqa: ANN401
         make = self._tags.get(tag)

@@ -14,10 +14,10 @@ from headway.control.lint.rendered import rendered_findings
 from headway.control.lint.scripts import script_hits
 from headway.control.lint.units import text_hits, unit_hits
 from headway.control.lint.urls import url_hits
-from headway.control.render import render
+from headway.control.render import Rendered, render
 from headway.control.secrets import Secret
 
-__all__ = ["Finding", "lint"]
+__all__ = ["Finding", "faults", "lint"]
 
 UNITS = (".service", ".socket", ".timer", ".path", ".mount", ".target", ".slice")
 _TEXT = (".conf", ".env", ".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".sh", *UNITS)
@@ -38,6 +38,21 @@ def lint(fleet: Fleet, hosts: Sequence[Host]) -> tuple[Finding, ...]:
     for one in chain.from_iterable(several):
         told.setdefault((one.file, one.line, one.rule, one.what), one)
     return tuple(sorted(told.values()))
+
+
+def faults(fleet: Fleet, made: Sequence[Rendered]) -> tuple[Finding, ...]:
+    """Name what would break or blind a service of these releases: errors, each once, in order.
+
+    Judged is what hosts would be given and the files that it is made from, nothing else of the
+    fleet.
+    """
+    sources = {one.sources[path].partition(":")[0] for one in made for path in one.sources}
+    paths = [path for path in files(fleet) if fleet.shown(path) in sources]
+    found = {
+        *chain.from_iterable(file_findings(fleet, path) for path in paths),
+        *chain.from_iterable(rendered_findings(fleet, one) for one in made),
+    }
+    return tuple(sorted(one for one in found if one.severity == "error"))
 
 
 def files(fleet: Fleet) -> Iterator[Path]:

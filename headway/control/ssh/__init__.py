@@ -42,7 +42,9 @@ class Ssh:
             channel = self._connection.transport.open_session(timeout=SESSION_S)
             channel.exec_command(command)
         except (paramiko.SSHException, OSError, EOFError) as error:
-            raise LostError(f"{self._name}: no session could be opened: {error}") from None
+            why = getattr(error, "text", "") or error
+            hint = "look at MaxSessions in its sshd_config, and at `journalctl -u ssh` there"
+            raise LostError(f"{self._name}: no session was opened: {why}", hint=hint) from None
         return SshStream(channel, self._name)
 
     def close(self) -> None:

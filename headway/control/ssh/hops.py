@@ -82,12 +82,12 @@ def _parsed(text: str) -> paramiko.SSHConfig:
 def _refuse_unreadable(host: Host, path: Path) -> None:
     try:
         with path.open("rb"):
-            return
+            why = "" if sentences.is_key(str(path)) else "is no private key"
     except OSError as error:
-        raise UnreachableError(
-            f"{host.name}: key {path} cannot be read: {error.strerror}",
-            hint="look at ansible_ssh_private_key_file",
-        ) from None
+        why = f"cannot be read: {error.strerror}"
+    if why:
+        hint = "look at ansible_ssh_private_key_file"
+        raise UnreachableError(f"{host.name}: key {path} {why}", hint=hint)
 
 
 def _jumps(target: fabric.Connection) -> Sequence[fabric.Connection]:

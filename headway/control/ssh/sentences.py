@@ -40,7 +40,8 @@ def unreached(hop: fabric.Connection, error: Exception, timeout_s: float) -> Unr
     """Say why there is no SSH conversation with a hop."""
     problem, hint = _told(error, timeout_s)
     where = f"{hop.original_host}: {hop.host} port {hop.port}"
-    return UnreachableError(f"{where}: {problem}", hint=hint)
+    by_hand = f"try ssh -v -p {hop.port} {hop.user}@{hop.host} true"
+    return UnreachableError(f"{where}: {problem}", hint=hint or by_hand)
 
 
 def _told(error: Exception, timeout_s: float) -> tuple[str, str]:
@@ -53,7 +54,13 @@ def _told(error: Exception, timeout_s: float) -> tuple[str, str]:
     if isinstance(error, paramiko.ChannelException):
         return f"the jump host cannot reach it ({error.text})", "try it from the jump host"
     said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return f"no SSH conversation: {said}", "try ssh -v"
+    file = getattr(error, "filename", None)  # a ProxyCommand that is not there
+    return f"no SSH conversation: {said}" + (f": {file}" if file else ""), ""
+
+
+def is_key(file: str) -> bool:
+    """Say whether a file holds a private key, locked or not."""
+    return usable(file) is not None or _locked(file)
 
 
 def _locked(name: str) -> bool:
