@@ -62,13 +62,14 @@ class Look:
     """Say what the host records and what is so.
 
     With `release`, say what differs from it, too (for plan). `units` names units to observe that
-    no release holds (for adopt).
+    no release holds (for adopt). With `health`, ask the health gates once (for the floor).
     """
 
     release: Optional[Release] = None
     units: Tuple[str, ...] = ()
     history: bool = False
     facts: bool = False
+    health: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from headway.control.crew import Crew, Outcome
+from headway.control.errors import ConfigError
 from headway.control.inventory.model import Host
 from headway.control.reach import Reach
 from headway.control.story import (
@@ -377,13 +378,13 @@ def test_ctrl_c_once_lets_this_host_end(bench: Bench) -> None:
     (bench.folder / "gpu1").mkdir()
     (bench.folder / "gpu1/patient").touch()
     outcome = bench.run({"gpu1": SLOW, "gpu2": ACCEPTED}, meanwhile=lambda: press(bench, 1))
-    assert outcome == Outcome((Exit.ACCEPTED,), ("gpu2",))
+    assert outcome == Outcome((Exit.ACCEPTED,), ("gpu2",), called_off=True)
 
 
 def test_ctrl_c_twice_sends_this_host_back(bench: Bench) -> None:
     """The host hears abort and says itself how it ended."""
     outcome = bench.run({"gpu1": SLOW, "gpu2": ACCEPTED}, meanwhile=lambda: press(bench, 2))
-    assert outcome == Outcome((Exit.WENT_BACK,), ("gpu2",))
+    assert outcome == Outcome((Exit.WENT_BACK,), ("gpu2",), called_off=True)
 
 
 def test_ctrl_c_three_times_leaves_and_says_what_the_host_does(bench: Bench) -> None:
@@ -394,6 +395,25 @@ def test_ctrl_c_three_times_leaves_and_says_what_the_host_does(bench: Bench) -> 
     assert bench.ended() == {"gpu1": (6, "left")}
     notes = [told.text for told in bench.told if isinstance(told, Note)]
     assert notes[-1] == "we leave; the host goes on by itself"
+
+
+def test_what_may_not_begin_touches_no_host(bench: Bench) -> None:
+    """It is looked for once, when the first host would get its turn: none has heard Go by then."""
+
+    def faulty() -> None:
+        raise ConfigError("start.sh:3", "the rest is cut off")
+
+    crew = Crew(bench.told.append, "op", ahead=2, before_first=faulty)
+    visits = []
+    for name in ("gpu1", "gpu2"):
+        (bench.folder / name).mkdir()
+        reach = Reach(scripted(RUNNER + ACCEPTED), bench.dial)
+        task = Task(Host(name, name, (), {}), ROLLOUT, {BLOB.sha256: b"1234"})
+        visits.append(Visit(task, reach, bench.told.append, moved=crew.moved))
+    with pytest.raises(ConfigError, match="cut off"):
+        crew.one_by_one(visits)
+    assert bench.heard(Turn) == []
+    assert bench.heard(HostSaid) == []
 
 
 def test_a_fault_of_ours_is_never_a_host_that_was_not_touched(bench: Bench) -> None:

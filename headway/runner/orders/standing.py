@@ -1,7 +1,7 @@
 """Does what was accepted still stand here? Drift, services that are down, an engine not healthy."""
 
 import os
-from typing import Dict, Optional
+from typing import Dict, Optional, Tuple
 
 from headway.runner import observe, seal
 from headway.runner.launch import runner_folder
@@ -28,20 +28,21 @@ def fallen(machine: Machine, state: State, release: Release, criteria: Criteria)
         found.setdefault(part, sentence)
     if found:
         return found
-    heard = _unhealthy(watched, release, criteria, found)
+    found, heard = unhealthy(watched, release, criteria)
     if not found and steady:
         name = os.path.basename(runner_folder())
         seal.put(watched, seal.Look(name, state, release, criteria, heard))
     return found
 
 
-def _unhealthy(
-    machine: Machine, release: Release, criteria: Criteria, found: Dict[str, str]
-) -> "Optional[seal.Overheard]":
-    """Ask each health gate once; note what is wrong, and give what was asked over HTTP."""
+def unhealthy(
+    machine: Machine, release: Release, criteria: Criteria
+) -> Tuple[Dict[str, str], Optional[seal.Overheard]]:
+    """Ask each health gate once: what is wrong, by part, and what was asked over HTTP."""
+    found: Dict[str, str] = {}
     gates = [gate for gate in criteria.gates if gate.kind == "health"]
     if not gates:
-        return None
+        return found, None
     from headway.runner import judging  # loads the checks: only where there is one to ask
     from headway.runner.tools.http import RealHttp
 
@@ -52,4 +53,4 @@ def _unhealthy(
             verdict, sentence = judging.once(machine, gate, part, heard)
             if verdict is not Verdict.PASS:
                 found[gate.part] = f"gate {gate.name}: {sentence}"
-    return heard
+    return found, heard
