@@ -91,7 +91,7 @@ def _expanded(path: Path, block: str, depth: int = 0) -> Iterator[str]:
             continue
         if depth == _DEEPEST:
             raise ConfigError(str(path), f"Includes are nested over {_DEEPEST} deep")
-        for included in _matching(value, path.parent):
+        for included in _matching(value, path.absolute().parent):
             yield from _expanded(included, block, depth + 1)
             yield block or _EVERY_HOST
 

@@ -36,7 +36,10 @@ def connected(host: Host, config_file: Path | None, connect_s: int) -> fabric.Co
             problem = f"{host.name}: by way of {error}"
             raise UnreachableError(problem, hint=error.hint) from None
     target.original_host = host.name  # what messages call it
-    _open(target, before, connect_s)
+    try:
+        _open(target, before, connect_s)
+    except ValueError as error:
+        raise _misfit(config_file, host, error) from None
     return target
 
 
@@ -66,7 +69,14 @@ def _described(host: Host, config_file: Path | None) -> fabric.Connection:
             connect_kwargs={"key_filename": [host.key_file]} if host.key_file else {},
         )
     except (paramiko.SSHException, ValueError) as error:
-        raise ConfigError(str(config_file or ssh_config.USER), str(error)) from None
+        raise _misfit(config_file, host, error) from None
+
+
+def _misfit(config_file: Path | None, host: Host, error: Exception) -> ConfigError:
+    """Make the error of a configuration that no connection can be made of."""
+    number = str(error).partition("with base 10: ")[2]  # what int() says of 'abc'
+    problem = f"a whole number is wanted for {host.name}, got {number}" if number else str(error)
+    return ConfigError(str(config_file or ssh_config.USER), problem)
 
 
 @lru_cache(maxsize=8)
@@ -134,20 +144,21 @@ def _open(hop: fabric.Connection, through: fabric.Connection | None, connect_s: 
     """Connect and log in, from here or from inside the connection before it."""
     timeout_s = hop.connect_timeout or connect_s
     files = host_keys.known_hosts(hop)
+    keepalive_s = int(hop.ssh_config.get("serveraliveinterval", KEEPALIVE_S))
     host_keys.trust(hop, files)
     try:
         sock = _socket(hop, through, timeout_s)
         hop.gateway = False  # the way to it is open already
         hop.connect_kwargs = {**hop.connect_kwargs, **_logging_in(hop, timeout_s), "sock": sock}
         hop.open()
-        hop.transport.set_keepalive(int(hop.ssh_config.get("serveraliveinterval", KEEPALIVE_S)))
+        hop.transport.set_keepalive(keepalive_s)
     except BaseException as error:
         close(hop)
         if isinstance(error, paramiko.BadHostKeyException):
             raise host_keys.changed(hop, files, error) from None
         if isinstance(error, paramiko.AuthenticationException):
             raise sentences.refused(hop, error) from None
-        if isinstance(error, (OSError, EOFError, paramiko.SSHException)):
+        if isinstance(error, (OSError, EOFError, UnicodeError, paramiko.SSHException)):
             raise sentences.unreached(hop, error, timeout_s) from None
         raise
 

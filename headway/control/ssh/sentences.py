@@ -45,7 +45,7 @@ def unreached(hop: fabric.Connection, error: Exception, timeout_s: float) -> Unr
 
 
 def _told(error: Exception, timeout_s: float) -> tuple[str, str]:
-    if isinstance(error, socket.gaierror):
+    if isinstance(error, (socket.gaierror, UnicodeError)):
         return "the name is not known", "look at ansible_host, or at the DNS"
     if isinstance(error, TimeoutError):
         return f"no answer within {timeout_s:.0f} s", "is it up, and is the port open?"
