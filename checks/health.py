@@ -142,8 +142,8 @@ class _Climb:
         self._unlocked(answer, path)
         if answer.status != _OK:
             state = "still loads" if answer.status in table.loading else "is not healthy"
-            said = shown(answer.body.decode(errors="replace"))
-            raise _Settled(self._wait(f"the engine {state}: {path} answers {answer.status} {said}"))
+            said = f"{path} answers {answer.status} {_message(answer)}"
+            raise _Settled(self._wait(f"the engine {state}: {said}"))
         self._passed("GET", path, answer)
 
     def _model(self, table: Engine) -> str:
@@ -166,7 +166,7 @@ class _Climb:
         answer = self._ask("POST", path, body, timeout_s=self.params.completion_s)
         self._unlocked(answer, path)
         again = self._again("POST", path, body)
-        said = f"{path} answers {answer.status}: {shown(answer.body.decode(errors='replace'))}"
+        said = f"{path} answers {answer.status}: {_message(answer)}"
         if answer.status >= _BROKEN:
             raise _Settled(self._wait(said))
         if answer.status != _OK:
@@ -265,6 +265,15 @@ class _Climb:
 
     def _unjudged(self, *said: str) -> NoReturn:
         raise _Settled(Judgement(Verdict.INVALID, (*said, *self.seen)))
+
+
+def _message(answer: HttpAnswer) -> str:
+    """Pick what an engine's error says to people; all of it where it has another shape."""
+    try:
+        error = json.loads(answer.body)["error"]
+        return shown(str(error["message"] if isinstance(error, dict) else error))
+    except (ValueError, LookupError, TypeError):
+        return shown(answer.body.decode(errors="replace"))
 
 
 def _total(metrics: bytes, names: Tuple[str, ...]) -> Optional[int]:

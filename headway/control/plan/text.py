@@ -34,7 +34,8 @@ def _obstacles(plan: HostPlan) -> list[str]:
 def _changed(plan: HostPlan, *, color: bool) -> list[str]:
     lines = []
     for one in plan.changed:
-        lines.append(f"  {one.part}: {one.kind} {one.name}: {one.sentence}")
+        sentence = one.sentence.removeprefix(f"{one.name}: ").removeprefix(f"{one.name} ")
+        lines.append(f"  {one.part}: {one.kind} {one.name}: {sentence}")
         lines += [f"    {_styled(line) if color else line}" for line in one.diff]
     return lines
 

@@ -1,6 +1,7 @@
 """Record what runs here without headway as this host's accepted release."""
 
 from headway.runner import install, observe
+from headway.runner.changes import owned
 from headway.runner.lock import HostLock, LockedError
 from headway.runner.orders import begin
 from headway.runner.orders.session import Session
@@ -9,6 +10,7 @@ from headway.runner.systemd import SystemdError
 from headway.wire.phase import Exit
 from headway.wire.record import State
 from headway.wire.release import EMPTY, Origin, Release, release_of
+from headway.wire.resources import unit_path
 from headway.wire.talk import Adopt, Done, FromHost, Looked
 
 
@@ -31,10 +33,14 @@ def _adopt(session: Session, order: Adopt) -> FromHost:
     occupied = session.occupied(state)
     if occupied is not None:
         return occupied
-    found = observe.observe(session.machine, order.units)
-    if not found.parts:
-        return Done(Exit.REFUSED, f"no such unit here: {', '.join(order.units)}")
     running = _running(session, state)
+    units = [unit for unit in order.units if unit_path(unit) not in owned(running)]
+    if not units:
+        named = ", ".join(order.units) or "no unit"
+        return Done(Exit.ACCEPTED, f"nothing to adopt: {named} is managed already")
+    found = observe.observe(session.machine, units)
+    if not found.parts:
+        return Done(Exit.REFUSED, f"no such unit here: {', '.join(units)}")
     names = {part.name for part in found.parts}
     parts = tuple(part for part in running.parts if part.name not in names) + found.parts
     unheld = running.unheld + found.unheld
