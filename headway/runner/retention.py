@@ -12,6 +12,7 @@ from headway.wire.record import Before, WasFile
 
 TRANSITIONS = 20
 REJECTED = 20
+RUNNERS = 3  # the current one and two that another controller may be using
 
 
 def sweep(machine: Machine, records: Records) -> None:
@@ -21,6 +22,7 @@ def sweep(machine: Machine, records: Records) -> None:
     """
     try:
         _sweep(machine, records)
+        _drop_runners(machine.disk)
     except (OSError, RecordError):
         return
 
@@ -44,6 +46,18 @@ def _sweep(machine: Machine, records: Records) -> None:
     _drop(machine.disk, ROOT + "/criteria", {name + ".json" for name in criteria})
     for folder in machine.disk.names(FOLDER):
         _drop(machine.disk, f"{FOLDER}/{folder}", blobs)
+
+
+def _drop_runners(disk: Disk) -> None:
+    """Let go of old runners, and of what one left that arrived damaged."""
+    folder = ROOT + "/runner"
+    if disk.seen(folder + "/current") is None:
+        return
+    current = disk.link(folder + "/current")
+    others = [name for name in disk.names(folder) if name not in ("current", current)]
+    newest_first = sorted(others, key=lambda name: -os.stat(disk.real(f"{folder}/{name}")).st_mtime)
+    for name in newest_first[RUNNERS - 1 :]:
+        disk.rmtree(f"{folder}/{name}")
 
 
 def _imaged(entries: Iterable[Before]) -> Set[str]:
