@@ -102,6 +102,8 @@ def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
         for note in notes:
             tell(Noted(note))
         _stage(session, tell, way, orders)
+        if not session.channel.open:
+            return None  # nobody is there to hear what would begin now
         install.install(session.machine, session.records)
         launch.launch(session.machine, session.records, name)
     except LockedError as error:
