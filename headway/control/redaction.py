@@ -32,11 +32,11 @@ def _clean(value: Any, blots: Blots) -> Any:  # noqa: ANN401 # whatever a datacl
     if isinstance(value, Enum):
         return value
     if isinstance(value, str):
-        return blots.text(value)
-    if isinstance(value, tuple):
-        return tuple(_clean(item, blots) for item in value)
+        return _shown(blots.text(value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(_clean(item, blots) for item in value)
     if isinstance(value, dict):
-        return {key: _clean(item, blots) for key, item in value.items()}
+        return {_clean(key, blots): _clean(item, blots) for key, item in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.replace(
             value,
@@ -46,3 +46,8 @@ def _clean(value: Any, blots: Blots) -> Any:  # noqa: ANN401 # whatever a datacl
             },
         )
     return value
+
+
+def _shown(text: str) -> str:
+    """Give text that every sink can write: a host's file name may be no UTF-8."""
+    return text.encode(errors="backslashreplace").decode()

@@ -11,6 +11,7 @@ from typing import Callable, Optional, Sequence, Tuple
 
 from headway.runner import subject
 from headway.runner.clock import Clock
+from headway.runner.hush import hushed
 from headway.runner.machine import Machine
 from headway.runner.systemd import SystemdError
 from headway.runner.tools import Differences, tools_of
@@ -84,7 +85,18 @@ def judge_gate(  # noqa: PLR0913, PLR0917 # each is a seam of its own
     began = clock.boot_ms()
     until = began + 1000 * deadline_s_of(gate, check, load_ms)
     asking = _Asking(
-        gate, check, machine, part, tell, clock, began, until, leaving, differences, should_stop
+        gate=gate,
+        check=check,
+        machine=machine,
+        part=part,
+        tell=tell,
+        clock=clock,
+        began=began,
+        until=until,
+        leaving=leaving,
+        differences=differences,
+        should_stop=should_stop,
+        hush=hushed(machine, part),
     )
     for left in range(gate.retries, -1, -1):
         report = asking.once()
@@ -110,6 +122,7 @@ class _Asking:
     leaving: Tuple[str, ...]
     differences: Differences
     should_stop: Callable[[], bool]
+    hush: Callable[[str], str]
     said: Tuple[str, int] = ("", 0)
 
     def once(self) -> Report:
@@ -172,7 +185,7 @@ class _Asking:
 
     def _say(self, reason: str) -> None:
         """Tell why nothing moves: when the reason changes, and every 15 s."""
-        now = self.clock.boot_ms()
+        now, reason = self.clock.boot_ms(), self.hush(reason)
         said, at = self.said
         if reason != said or now - at >= _SAY_AGAIN_MS:
             self.said = (reason, now)
@@ -202,7 +215,7 @@ class _Asking:
             fate=fate,
             before=before,
             after=after,
-            evidence=(*fallen, *answer.evidence),
+            evidence=tuple(map(self.hush, (*fallen, *answer.evidence))),
             measurements=answer.measurements,
             took_ms=self.clock.boot_ms() - self.began,
         )
