@@ -1,7 +1,7 @@
 """A small fleet for lab hosts, and headway as an operator types it: a process of its own.
 
 The one role, `engine`, runs the stand-in engine with resources of every switching kind, so that a
-release shows in many places. Its check `go` holds a host in OPEN until /run/go lies there.
+release shows in many places. Its check `go` holds a host in OPEN until /var/go lies there.
 """
 
 import json
@@ -56,7 +56,7 @@ defaults:
   extra: ''                # a path: one more file
   way_in: ''               # what goes to a file of sshd's
   setting: ''              # a value of a kernel setting
-  pause: false             # wait for /run/go before anything is stopped
+  pause: false             # wait for /var/go before anything is stopped
   deadline_s: 20
   ask: []                  # a command that is one more gate
   ask_s: 20
@@ -78,7 +78,9 @@ resources:
   - unit:
       name: "{{ instance }}.service"
       sections:
-        Unit: {Description: "{{ colour }} engine"}
+        Unit:
+          Description: "{{ colour }} engine"
+          StartLimitIntervalSec: 600
         Service:
           EnvironmentFile: "/etc/{{ instance }}/env"
           Restart: "{{ restart }}"
@@ -99,7 +101,7 @@ gates:
   - command: {when: "{{ ask != [] }}", argv: "{{ ask }}", deadline_s: "{{ ask_s }}"}
 """
 CHECK = '''\
-"""Somebody let this host begin: /run/go lies there."""
+"""Somebody let this host begin: /var/go lies there."""
 
 from dataclasses import dataclass
 
@@ -117,9 +119,9 @@ class Params:
 
 def judge(params, subject, tools):
     """Look for the file."""
-    if tools.run(["test", "-e", "/run/go"], deadline_s=5).code == 0:
-        return Judgement(Verdict.PASS, ("/run/go lies there",))
-    return Wait("/run/go is not there yet")
+    if tools.run(["test", "-e", "/var/go"], deadline_s=5).code == 0:
+        return Judgement(Verdict.PASS, ("/var/go lies there",))
+    return Wait("/var/go is not there yet")
 '''
 
 

@@ -16,7 +16,7 @@ from tests.lab.host import Host
 from tests.lab.looks import Whole, argv, reaches, state, step_done, until, whole
 
 UNIT = "engine.service"
-GO = "/run/go"
+GO = "/var/go"
 LOADS = {"options": {"delay_s": 1}}
 A: Mapping[str, object] = {"colour": "red", **LOADS}
 B: Mapping[str, object] = {"colour": "blue", "extra": "/srv/deep/only-b", **LOADS}
@@ -113,13 +113,14 @@ class Stand:
 
 def stand(fleet: Fleet, host: Host) -> Stand:
     """Bring a host to A, to B, and back, and learn what each looks like."""
-    looks = []
-    for release in (A, B):
+
+    def look(release: Mapping[str, object]) -> Whole:
         fleet.describe(host, engine=release)
         said = fleet.invoke("rollout", host)
         assert said.code == 0, (said.stderr, said.told("host_ended"))
-        looks.append(whole(host, UNIT))
-    made = Stand(fleet, host, *looks)
+        return whole(host, UNIT)
+
+    made = Stand(fleet, host, look(A), look(B))
     made.back_to_a()
     return made
 
