@@ -58,6 +58,7 @@ defaults:
   setting: ''              # a value of a kernel setting
   pause: false             # wait for /var/go before anything is stopped
   deadline_s: 20
+  require: []              # lines that this launch's log must have
   ask: []                  # a command that is one more gate
   ask_s: 20
   restart: always
@@ -93,11 +94,12 @@ resources:
         words: [/opt/standin/engine.py]
         options: "{{ {'port': port, 'alias': colour} | combine(options) }}"
 gates:
-  - go: {when: "{{ pause }}"}
   - in_place: {}
   - ready: {}
+  - go: {when: "{{ pause }}"}
   - health: {deadline_s: "{{ deadline_s }}"}
   - options: {}
+  - journal: {when: "{{ require != [] }}", require: "{{ require }}", deadline_s: 3}
   - command: {when: "{{ ask != [] }}", argv: "{{ ask }}", deadline_s: "{{ ask_s }}"}
 """
 CHECK = '''\
@@ -143,11 +145,9 @@ class Said:
         return [body[kind] for body in found if kind in body]
 
     def report(self, gate: str) -> dict[str, Any]:
-        """Give the last report of a gate."""
-        found: dict[str, Any] = [
-            body["report"] for body in self.bodies("reported") if body["report"]["gate"] == gate
-        ][-1]
-        return found
+        """Give the first report of a gate; further ones may be of the way back."""
+        reports: list[dict[str, Any]] = [body["report"] for body in self.bodies("reported")]
+        return next(report for report in reports if report["gate"] == gate)
 
     @property
     def sentence(self) -> str:
