@@ -14,8 +14,9 @@ from headway.runner.machine import Machine, machine_of
 from headway.runner.process import Processes
 from headway.runner.records import Records
 from headway.runner.recover import pick_up
-from headway.runner.transition import Running, Work, work_of
+from headway.runner.transition import Running
 from headway.runner.watch import Watch
+from headway.runner.work import Work, work_of
 from headway.wire.event import Rested
 from headway.wire.phase import Exit, Phase
 from headway.wire.record import State, Transition

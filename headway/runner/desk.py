@@ -12,9 +12,11 @@ from headway.runner.records import Records
 from headway.runner.teller import Teller
 from headway.runner.watch import Watch
 from headway.wire.event import Answer, Ask, Asked, Replied
+from headway.wire.phase import Phase
 
 CONFIRM = 1  # the confirmation's number: its answer is looked for after a crash, too
 _POLL_S = 0.1
+_HEEDING = (Phase.OPEN, Phase.TRYING, Phase.PROVEN)
 
 
 class Desk:
@@ -49,7 +51,12 @@ class Desk:
         return None if answer is None else answer.value == "yes"
 
     def wish(self) -> str:
-        """Name the wish that the transition must heed now: "abort", "hold" or ""."""
+        """Name the wish that the transition must heed now: "abort", "hold" or "".
+
+        Once it keeps or goes back nothing calls it off: a wish that came too late is not heard.
+        """
+        if self.records.state().phase not in _HEEDING:
+            return ""
         for what in ("abort", "hold"):
             if self.records.request(self.tell.transition, what) is not None:
                 return what

@@ -10,8 +10,8 @@ from headway.runner.machine import Machine
 from headway.runner.subject import current
 from headway.runner.teller import Teller
 from headway.runner.tools import Differences, tools_of
-from headway.runner.transition import Judge
 from headway.runner.watch import Watch
+from headway.runner.work import Judge
 from headway.wire.event import Body
 from headway.wire.gate import Gate, Judgement, Report
 from headway.wire.loader import load

@@ -12,7 +12,7 @@ in phases.py. Recovery enters the same methods; there is no other path.
 """
 
 from dataclasses import dataclass, replace
-from typing import Callable, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Callable, Iterator, Optional, Set, Tuple
 
 from headway.runner import ballast, evidence, retention
 from headway.runner.acceptance import with_accepted
@@ -25,14 +25,11 @@ from headway.runner.changes import (
     touches_way_in,
     units_of,
 )
-from headway.runner.clock import Clock
-from headway.runner.desk import Desk
-from headway.runner.machine import Machine
+from headway.runner.hearing import Hearing, sentence
 from headway.runner.phases import Trigger, after
-from headway.runner.records import Records
+from headway.runner.resources import ResourceError
 from headway.runner.steps import (
     StepError,
-    Steps,
     before_of,
     contents,
     images,
@@ -40,22 +37,17 @@ from headway.runner.steps import (
     units_uncovered,
 )
 from headway.runner.subject import current
-from headway.runner.teller import Teller
-from headway.runner.watch import Watch
-from headway.wire.event import Moved, Reported, Rested
-from headway.wire.gate import Criteria, Gate, Report, Where
-from headway.wire.loader import WireError, canonical, loads
+from headway.runner.work import Work
+from headway.wire.event import Moved, Rested
+from headway.wire.gate import Gate
+from headway.wire.loader import canonical
 from headway.wire.phase import Exit, Phase
 from headway.wire.record import Acceptance, Rejection, State, Transition
 from headway.wire.release import Origin, Part, Release
-from headway.wire.verdict import Fate, Verdict, combine
+from headway.wire.verdict import Verdict, combine
 
 CONFIRM_S = 15 * 60
-OUTSIDE_S = 10 * 60
 FLOOR_S = 60
-
-Judge = Callable[[Gate, Part, int, Tuple[str, ...]], Report]
-JudgeFor = Callable[[Teller, Desk], Judge]
 
 
 @dataclass(frozen=True)
@@ -66,29 +58,6 @@ class Trial:
     verdict: Optional[Verdict]
     why: str
     reject: bool = False
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a transition works with: the seams, and the hands made of them."""
-
-    machine: Machine
-    records: Records
-    clock: Clock
-    watch: Watch
-    judge: Judge
-    tell: Teller
-    desk: Desk
-    steps: Steps
-
-
-def work_of(machine: Machine, clock: Clock, watch: Watch, judge: JudgeFor, name: str) -> Work:
-    """Put the seams of transition `name` together; `judge` is made with its teller and desk."""
-    records = Records(machine.disk)
-    tell = Teller(records, name, clock)
-    desk = Desk(records, tell, clock, watch)
-    steps = Steps(machine, tell, clock, watch)
-    return Work(machine, records, clock, watch, judge(tell, desk), tell, desk, steps)
 
 
 class Running:
@@ -102,41 +71,39 @@ class Running:
         self.transition = transition
         self.start = work.records.release(transition.start)
         self.target = work.records.release(transition.target)
-        self.criteria = work.records.criteria(transition.criteria) or Criteria("none", (), "")
         self.changes = changes(self.start, self.target, transition.orders.relaunch)
         self.units = tuple(
             dict.fromkeys(unit for change in self.changes for unit in change.units())
         )
-        self._asked_before = before_gates
-        self._load_ms: Dict[str, int] = {}
-        self._started_ms: Dict[str, int] = {}
+        self.hearing = Hearing(work, transition, self.units, before_gates)
         self._launched: Set[str] = set()
-        self._collected: List[Report] = list(work.records.reports(transition.id))
 
     # --- OPEN ----------------------------------------------------------------------------------
 
     def open(self) -> Rested:
         """Ask what must be so before anything is touched; then try."""
         self._enter(Trigger.BEGIN, replace(self._state(), transition=self.transition.id))
-        ready = [gate for gate in self.criteria.gates if self._asked_before(gate.kind)]
         reports = [
-            self._judge(gate, change.new)
+            self.hearing.judge(gate, change.new)
             for change in self.changes
-            for gate in ready
-            if change.new is not None and gate.part == change.name
+            if change.new is not None
+            for gate in self.hearing.before(change.name)
         ]
         bad = [report for report in reports if report.verdict is not Verdict.PASS]
         if bad:
             verdict = combine(report.verdict for report in bad)
             code = Exit.REFUSED if verdict is Verdict.FAIL else Exit.HELD
-            return self._close(code, verdict, _sentence(bad[0]))
+            return self._close(code, verdict, sentence(bad[0]))
         if self.transition.orders.floor:
             value = self.work.desk.ask("floor", "", "may this host leave?", FLOOR_S, "no answer")
             if value != "ok":
                 return self._close(Exit.REFUSED, None, f"the floor does not hold: {value}")
         if self.work.desk.wish():
             return self._close(Exit.REFUSED, None, "called off before anything was touched")
-        before = images(self.work.machine, self.changes, self.start)
+        try:
+            before = images(self.work.machine, self.changes, self.start)
+        except ResourceError as error:
+            return self._close(Exit.REFUSED, None, f"there would be no way back: {error}")
         drift = tuple(wrong for c in self.changes for wrong in self.work.steps.wrong(c.old))
         self.transition = replace(self.transition, before=before, drift=drift)
         self.work.records.keep_transition(self.transition)
@@ -156,7 +123,7 @@ class Running:
     def trying(self) -> Rested:
         """Bring part after part to the target and judge each; the first that fails ends it."""
         trial = self._try_all()
-        self.work.records.keep_reports(self.transition.id, tuple(self._collected))
+        self.work.records.keep_reports(self.transition.id, tuple(self.hearing.reports))
         if trial.trigger is Trigger.PROVED:
             self._enter(Trigger.PROVED)
             return self.proven()
@@ -170,7 +137,7 @@ class Running:
                 self._bring(change)
             except StepError as error:
                 return self._failed(str(error), reject=error.blame)
-            gates = self._gates(change.name)
+            gates = self.hearing.after_start(change.name)
             if not gates and change.new is not None:
                 return self._unjudged(f"no gate judges {change.name}: nothing would be proved")
             for gate in gates:
@@ -192,7 +159,7 @@ class Running:
         steps.stop(change, moved)
         under = self._state().under
         steps.write(change, self.target, under)
-        self._started_ms[change.name] = self.work.clock.boot_ms()
+        self.hearing.starts(change.name)
         again = units_uncovered(change, uncovered(under, change, self.target))
         steps.start(change.name, (*started_units(change.new), *again))
 
@@ -201,16 +168,16 @@ class Running:
         if change.new is None:
             return None
         for attempt in (1, 2):
-            report = self._judge(gate, change.new)
+            report = self.hearing.judge(gate, change.new)
             if report.verdict is Verdict.PASS:
                 return self._wished()
             if report.verdict is Verdict.FAIL:
-                return self._failed(_sentence(report), reject=True)
+                return self._failed(sentence(report), reject=True)
             wished = self._wished()
             if wished is not None:
                 return wished
             if attempt == 2:  # noqa: PLR2004 # the second and last
-                return self._unjudged(_sentence(report))
+                return self._unjudged(sentence(report))
         return None
 
     def _failed(self, why: str, *, reject: bool) -> Trial:
@@ -261,16 +228,15 @@ class Running:
 
     def must_be_confirmed(self) -> bool:
         """Say whether this transition is kept only on a word from outside."""
-        outside = any(gate.where is Where.OUTSIDE for gate in self.criteria.gates)
         reach = any(touches_way_in(change) for change in self.changes)
-        return outside or reach or self.transition.orders.confirm
+        return self.hearing.outside() or reach or self.transition.orders.confirm
 
     # --- KEEPING -------------------------------------------------------------------------------
 
     def keeping(self, by: str) -> Rested:
         """Accept the target in one rename of the state; all that follows can be done again."""
         state = self._state()
-        reports = tuple(self._collected)
+        reports = tuple(self.hearing.reports)
         self.work.records.keep_reports(self.transition.id, reports)
         digest = evidence.digest(canonical(list(reports)))
         known = next((a.load_ms for a in state.accepted if a.release == self.target.id), {})
@@ -280,7 +246,7 @@ class Running:
             at_ms=self.work.clock.now_ms(),
             by=by,
             reports_sha256=digest,
-            load_ms={**known, **self._load_ms},
+            load_ms={**known, **self.hearing.load_ms},
         )
         accepted = with_accepted(state, acceptance, self.transition.kind)
         rejected = tuple(old for old in state.rejected if old.release != self.target.id)
@@ -367,11 +333,11 @@ class Running:
             self.work.steps.start(change.name, units)
         if change.old is None:
             return
-        for gate in self._return_gates(change.old):
-            report = self._judge(gate, change.old)
+        for gate in self.hearing.on_return(change.name, self.start.id):
+            report = self.hearing.judge(gate, change.old)
             as_before = gate.kind == "in_place" and self._as_it_was(change.old)
             if report.verdict is not Verdict.PASS and not as_before:
-                raise StepError(_sentence(report), blame=False)
+                raise StepError(sentence(report), blame=False)
 
     def _is_whole(self, change: Change, units: Tuple[str, ...]) -> bool:
         """Say whether the old side stands as it was: in place, running, nothing of the new."""
@@ -387,18 +353,6 @@ class Running:
     def _as_it_was(self, part: Part) -> bool:
         """Say whether a part of the old side differs in nothing but what differed at OPEN."""
         return set(self.work.steps.wrong(part)) <= set(self.transition.drift)
-
-    def _return_gates(self, part: Part) -> Tuple[Gate, ...]:
-        """Going back is judged by in_place and health, as the release was accepted by them."""
-        state = self._state()
-        mine = next((a for a in state.accepted if a.release == self.start.id), None)
-        criteria = self.work.records.criteria(mine.criteria) if mine else None
-        recorded = tuple(
-            gate
-            for gate in (criteria.gates if criteria else ())
-            if gate.part == part.name and gate.kind in ("in_place", "health")
-        )
-        return recorded or (Gate("in_place", "in_place", part.name),)
 
     # --- HELD and STUCK ------------------------------------------------------------------------
 
@@ -428,57 +382,6 @@ class Running:
         return self.go_back(Exit.ACCEPTED)
 
     # --- inside --------------------------------------------------------------------------------
-
-    def _gates(self, part: str) -> Tuple[Gate, ...]:
-        """Name the gates of a part that are asked after its start, inside first, then outside."""
-        mine = [
-            gate
-            for gate in self.criteria.gates
-            if gate.part == part and not self._asked_before(gate.kind)
-        ]
-        if self.transition.kind == "rollback":
-            mine = [gate for gate in mine if gate.kind in ("in_place", "health")]
-        if self.transition.kind != "rollout":
-            mine = mine or [Gate("in_place", "in_place", part)]
-        return tuple(sorted(mine, key=lambda gate: gate.where is Where.OUTSIDE))
-
-    def _judge(self, gate: Gate, part: Part) -> Report:
-        if gate.where is Where.OUTSIDE:
-            report = self._judged_outside(gate, part)
-        else:
-            state = self._state()
-            known = next((a.load_ms for a in state.accepted), {})
-            self.work.watch.expect(gate.deadline_s or 2 * 60 * 60)
-            report = self.work.judge(gate, part, known.get(part.name, 0), self.units)
-        if gate.kind == "health" and report.verdict is Verdict.PASS:
-            started = self._started_ms.get(part.name)
-            if started is not None:
-                self._load_ms.setdefault(part.name, self.work.clock.boot_ms() - started)
-        self._collected.append(report)
-        self.work.tell(Reported(report))
-        return report
-
-    def _judged_outside(self, gate: Gate, part: Part) -> Report:
-        """Ask the controller to judge through the network; silence judges nothing."""
-        deadline_s = gate.deadline_s or OUTSIDE_S
-        value = self.work.desk.ask("outside", part.name, gate.name, deadline_s, "silence")
-        try:
-            report = loads(Report, value)
-        except WireError:
-            report = None
-        if report is not None and (report.gate, report.part) == (gate.name, part.name):
-            return report
-        evidence_lines = (f"no report from outside: {value[:200]}",)
-        return Report(
-            gate.name,
-            gate.kind,
-            part.name,
-            Verdict.INVALID,
-            Fate.SAME,
-            None,
-            None,
-            evidence_lines,
-        )
 
     def _launch(self, part: Optional[Part]) -> Set[str]:
         """Note that a part's units are launched now; give those that other parts launched."""
@@ -520,8 +423,3 @@ class Running:
         rested = Rested(state.phase, state.running(), verdict, int(code), outcome, sentence)
         self.work.tell(rested)
         return rested
-
-
-def _sentence(report: Report) -> str:
-    first = report.evidence[0] if report.evidence else "no evidence"
-    return f"gate {report.gate} of {report.part}: {report.verdict.value}: {first}"

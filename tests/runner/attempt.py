@@ -4,8 +4,9 @@ from headway.runner.desk import Desk
 from headway.runner.records import Records
 from headway.runner.recover import pick_up
 from headway.runner.teller import Teller
-from headway.runner.transition import Judge, Running, Work, work_of
+from headway.runner.transition import Running
 from headway.runner.watch import Watch
+from headway.runner.work import Judge, Work, work_of
 from headway.wire.event import Rested
 from headway.wire.gate import Criteria, Gate, criteria_of
 from headway.wire.record import SCHEMA, Orders, State, Transition
@@ -39,11 +40,10 @@ def part(world: World, name: str, words: str, files: dict[str, str] | None = Non
     return Part(name, "service", (*rest, unit), subject=SubjectSpec(unit.name))
 
 
-def criteria(release: Release) -> Criteria:
-    """Ask in_place and health of every part."""
-    gates = tuple(
-        Gate(kind, kind, p.name) for p in release.parts for kind in ("in_place", "health")
-    )
+def criteria(release: Release, before: tuple[str, ...] = ()) -> Criteria:
+    """Ask in_place and health of every part, and these kinds before anything is stopped."""
+    kinds = (*before, "in_place", "health")
+    gates = tuple(Gate(kind, kind, p.name) for p in release.parts for kind in kinds)
     return criteria_of(gates, "checks")
 
 
@@ -56,13 +56,14 @@ class Attempt:
         self.records = Records(world.disk)
         self.records.prepare()
         self.count = 0
+        self.before: tuple[str, ...] = ()
 
     def order(
         self, start: Release, target: Release, kind: str = "rollout", orders: Orders | None = None
     ) -> Transition:
         """Write a transition down, as begin does."""
         self.count += 1
-        judged = criteria(target)
+        judged = criteria(target, self.before)
         for release in (start, target):
             self.records.keep_release(release)
         self.records.keep_criteria(judged)

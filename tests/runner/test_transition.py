@@ -272,3 +272,37 @@ def test_a_drop_in_somebody_laid_comes_back_with_the_release_it_changed(
     rested = attempt.bring(release_of((part(world, "engine", "WRONG-health"),)))
     assert rested.exit_code == Exit.WENT_BACK
     assert world.tree() == before
+
+
+def test_an_abort_that_comes_too_late_does_not_stop_the_way_back(
+    world: World, attempt: Attempt
+) -> None:
+    """It goes back already: calling off the way back would leave the host stuck."""
+    a = release_of((part(world, "engine", "a"),))
+    attempt.bring(a)
+    transition = attempt.order(a, release_of((part(world, "engine", "WRONG-health"),)))
+    running = attempt.running(transition)
+    heard = []
+
+    def abort_while_it_returns() -> None:
+        if attempt.state().phase is Phase.RETURNING:
+            attempt.records.put_request(transition.id, Request("abort", "somebody"))
+            heard.append(running.work.desk.wish())
+
+    world.on_judge = abort_while_it_returns
+    assert running.open().outcome == "went back"
+    assert heard
+    assert set(heard) == {""}
+
+
+def test_a_rollback_is_not_refused_for_want_of_what_it_does_not_need(
+    world: World, attempt: Attempt
+) -> None:
+    """Gates before the start are not asked of a way back; the same FAIL refuses a rollout."""
+    attempt.before = ("ready",)
+    a = release_of((part(world, "engine", "a"),))
+    attempt.bring(a)
+    attempt.bring(release_of((part(world, "engine", "b"),)))
+    world.verdicts["ready"] = Verdict.FAIL
+    assert attempt.bring(release_of((part(world, "engine", "c"),))).exit_code == Exit.REFUSED
+    assert attempt.bring(a, "rollback").exit_code == Exit.ACCEPTED

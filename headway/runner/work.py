@@ -1,0 +1,41 @@
+"""What a transition works with: the seams to the host, bundled, and the hands made of them."""
+
+from dataclasses import dataclass
+from typing import Callable, Tuple
+
+from headway.runner.clock import Clock
+from headway.runner.desk import Desk
+from headway.runner.machine import Machine
+from headway.runner.records import Records
+from headway.runner.steps import Steps
+from headway.runner.teller import Teller
+from headway.runner.watch import Watch
+from headway.wire.gate import Gate, Report
+from headway.wire.release import Part
+
+Judge = Callable[[Gate, Part, int, Tuple[str, ...]], Report]
+"""Judges a gate of a part, given its last load in ms and the units that leave before it starts."""
+JudgeFor = Callable[[Teller, Desk], Judge]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a transition works with: the seams, and the hands made of them."""
+
+    machine: Machine
+    records: Records
+    clock: Clock
+    watch: Watch
+    judge: Judge
+    tell: Teller
+    desk: Desk
+    steps: Steps
+
+
+def work_of(machine: Machine, clock: Clock, watch: Watch, judge: JudgeFor, name: str) -> Work:
+    """Put the seams of transition `name` together; `judge` is made with its teller and desk."""
+    records = Records(machine.disk)
+    tell = Teller(records, name, clock)
+    desk = Desk(records, tell, clock, watch)
+    steps = Steps(machine, tell, clock, watch)
+    return Work(machine, records, clock, watch, judge(tell, desk), tell, desk, steps)
