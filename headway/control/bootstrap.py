@@ -35,13 +35,13 @@ if hashlib.sha256(data).hexdigest()!=digest.decode():
 os.umask(0o077)
 place=sys.argv[2]
 folder,name=os.path.split(place)
-os.makedirs(folder,exist_ok=True)
 new="%s/.%s-%d"%(folder,name[:12],os.getpid())
 def sync(path):
     fd=os.open(path,os.O_RDONLY)
     os.fsync(fd)
     os.close(fd)
 try:
+    os.makedirs(folder,exist_ok=True)
     zipfile.ZipFile(io.BytesIO(bz2.decompress(data))).extractall(new)
     for path,_,files in os.walk(new):
         for file in files:
@@ -53,7 +53,8 @@ try:
         os.rename(new,place)
     sync(folder)
 except OSError as error:
-    sys.exit("the runner cannot be put to %s: %s"%(place,error.strerror))
+    sys.exit("the runner cannot be put to %s: %s (see findmnt -T, df -h and df -i of it)"
+        %(folder,error.strerror))
 finally:
     shutil.rmtree(new,ignore_errors=True)
 os.execv(sys.executable,[sys.executable,"-I","-S",place+"/__main__.py","serve"])

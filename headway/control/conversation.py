@@ -186,6 +186,7 @@ class _Ear:
         self.host = host
         self._heard = bytearray()
         self._noise = b""
+        self._shell_works = False
         self._errors = b""
 
     def mark(self, marks: tuple[str, ...], deadline_s: float) -> tuple[str, str]:
@@ -198,6 +199,7 @@ class _Ear:
                 end = self._heard.find(b"\n", start)
                 if start >= 0 and end >= 0:
                     words = self._heard[start + len(mark) : end].decode(errors="replace")
+                    self._shell_works = True
                     del self._heard[: end + 1]
                     return mark, words
             # the mark itself may be cut in two: keep the last line, forget the ones before
@@ -256,4 +258,6 @@ class _Ear:
         return f": {lines[-1].strip()}" if lines else ""
 
     def _shell(self) -> str:
+        if self._shell_works:
+            return ""
         return f"it wants a login shell that runs commands: try ssh {self.host} /bin/sh -c id"

@@ -21,6 +21,7 @@ from headway.wire.tools import Run
 
 _STATE = ("LoadState", "ActiveState", "SubState", "NRestarts", "InvocationID", "MainPID")
 _OTHERS_READ = 0o004
+_TRANSIENT = "/run/systemd/transient"
 
 
 class ObserveError(Exception):
@@ -227,7 +228,7 @@ def observe(
 def _exists(machine: Machine, unit: str) -> bool:
     path = effective(unit, machine)
     if path is None:
-        return False
+        return machine.disk.seen(f"{_TRANSIENT}/{unit}") is not None
     seen = machine.disk.seen(path)
     masked = seen is not None and seen.kind == "link" and machine.disk.link(path) == "/dev/null"
     return not (masked and path.startswith(FOLDER))

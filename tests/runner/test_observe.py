@@ -159,19 +159,21 @@ def test_what_nobody_can_see_is_not_taken_for_absent(tmp_path: Path) -> None:
 
 
 def test_unmanaged_units_are_those_the_release_uses_and_nobody_owns(tmp_path: Path) -> None:
-    """A masked unit runs nothing; a packaged one does."""
+    """A masked unit runs nothing; a packaged one does, and one that systemd-run made."""
     machine, _ = machine_at(tmp_path)
+    _put(tmp_path, "run/systemd/transient/made.service", "")
     _put(tmp_path, f"{UNITS}/ours.service", "")
     _put(tmp_path, f"{UNITS}/theirs.service", "")
     _put(tmp_path, "usr/lib/systemd/system/packaged.service", "")
     (tmp_path / UNITS / "masked.service").symlink_to("/dev/null")
-    names = ["ours", "theirs", "packaged", "masked", "new"]
+    names = ["ours", "theirs", "packaged", "made", "masked", "new"]
     units = tuple(Unit(f"{name}.service", NOTHING) for name in names)
     accepted = release_of((Part("engine", "r", units[:1]),))
     wanted = release_of((Part("engine", "r", units),))
     assert observe.unmanaged(machine, wanted, accepted) == {
         "theirs.service": "engine",
         "packaged.service": "engine",
+        "made.service": "engine",
     }
 
 

@@ -21,7 +21,11 @@ _OTHERS = 0o077
 
 def rendered_findings(fleet: Fleet, made: Rendered) -> Iterator[Finding]:
     """Judge every unit, environment and readable file of a host."""
+    judged = {gate.part for gate in made.gates}
     for part in made.release.parts:
+        if part.name not in judged:
+            role = fleet.lookup("roles", part.role) / "role.yaml"
+            yield finding(fleet.shown(role), 0, "no-gate", f"instance {part.name} of {made.host}")
         units = [one for one in part.resources if isinstance(one, Unit)]
         for unit in units:
             yield from _unit(fleet, made, part, unit)

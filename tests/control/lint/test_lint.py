@@ -49,6 +49,7 @@ def test_secrets_are_not_opened(tmp_path: Path) -> None:
     role = """\
         resources:
           - env_file: {path: /etc/a.env, values: {HF_TOKEN: "{{ token }}"}}
+        gates: [{in_place: {}}]
         """
 
     def ask(_: str) -> NoReturn:
