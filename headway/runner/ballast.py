@@ -1,4 +1,4 @@
-"""32 MiB that are given up only to go back on a full disk."""
+"""32 MiB that are given up only to end a transition, or to go back, on a full disk."""
 
 import os
 
@@ -21,8 +21,14 @@ def put(disk: Disk) -> None:
         os.close(fd)
 
 
-def drop_if_full(disk: Disk) -> None:
-    """Give the ballast up when less room than it takes is left."""
-    found = os.statvfs(disk.real(ROOT))
-    if found.f_bavail * found.f_frsize < SIZE:
+def is_full(disk: Disk) -> bool:
+    """Say whether less room is left than the ballast takes."""
+    return disk.room(PATH).free_bytes < SIZE
+
+
+def drop_if_full(disk: Disk) -> bool:
+    """Give the ballast up when less room than it takes is left; say whether there was any."""
+    there = is_full(disk) and disk.seen(PATH) is not None
+    if there:
         disk.remove(PATH)
+    return there

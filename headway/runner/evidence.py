@@ -7,7 +7,7 @@ import hashlib
 import os
 from typing import List
 
-from headway.runner import changes
+from headway.runner import ballast, changes
 from headway.runner.machine import Machine
 from headway.runner.records import Records
 from headway.wire.marks import ROOT
@@ -27,7 +27,12 @@ def digest(data: bytes) -> str:
 
 
 def snapshot(machine: Machine, transition: str, release: Release) -> None:
-    """Keep, under failed/TRANSITION, what is so now of a release that is about to be undone."""
+    """Keep, under failed/TRANSITION, what is so now of a release that is about to be undone.
+
+    Nothing on a full disk: what room is left there is for the way back.
+    """
+    if ballast.is_full(machine.disk):
+        return
     folder = f"{ROOT}/failed/{transition}"
     try:
         machine.disk.mkdirs(folder, 0o700)

@@ -14,10 +14,14 @@ RECOVER = "headway-recover.service"
 COMMAND = "/usr/local/sbin/headway-host"
 
 
-def install(machine: Machine, records: Records) -> None:
-    """Have the record's folders, the ballast, the recovery unit and `headway-host` in place."""
+def install(machine: Machine, records: Records, *, going_back: bool = False) -> None:
+    """Have the record's folders, the ballast, the recovery unit and `headway-host` in place.
+
+    Going back takes no ballast aboard: a full disk may be the reason for it.
+    """
     records.prepare()
-    ballast.put(machine.disk)
+    if not going_back:
+        ballast.put(machine.disk)
     launch.use(machine)
     if _put(machine, RECOVER, unit_path(RECOVER), 0o644):
         systemd.daemon_reload(machine.run)

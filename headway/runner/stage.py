@@ -38,24 +38,28 @@ class StageError(Exception):
     """Something a release needs is not there or cannot be: what, where, what to do."""
 
 
-def stage(
+def stage(  # noqa: PLR0913 # what is staged, beside what, and for what
     machine: Machine,
     release: Release,
     accepted: Release,
     tell: Tell,
     orders: Orders,
+    *,
+    going_back: bool = False,
 ) -> None:
     """See that this release can be written here, and bring about what it needs beside it.
 
-    With --no-way-back nobody looks after what the accepted release needs. Packages are installed
-    under the host's lock, which is the caller's business.
+    Going back asks for no room to spare: the ballast is there for it. With --no-way-back nobody
+    looks after what the accepted release needs. Packages are installed under the host's lock,
+    which is the caller's business.
     """
     wrong = tuple(_wrong(machine, release))
     _have_blobs(machine, release)
     if not orders.no_way_back:
         _have_blobs(machine, accepted)
     _refusals(machine, wrong, accepted)
-    _room(machine, release, wrong)
+    if not going_back:
+        _room(machine, release, wrong)
     _transient(machine, release)
     for part in release.parts:
         _add(machine, part, tell, maintenance=orders.maintenance)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Callable, Tuple
 
+from headway.runner import ballast
 from headway.runner.clock import Clock
 from headway.runner.desk import Desk
 from headway.runner.machine import Machine
@@ -34,7 +35,7 @@ class Work:
 
 def work_of(machine: Machine, clock: Clock, watch: Watch, judge: JudgeFor, name: str) -> Work:
     """Put the seams of transition `name` together; `judge` is made with its teller and desk."""
-    records = Records(machine.disk)
+    records = Records(machine.disk, lambda: ballast.drop_if_full(machine.disk))
     tell = Teller(records, name, clock)
     desk = Desk(records, tell, clock, watch)
     steps = Steps(machine, tell, clock, watch)

@@ -5,8 +5,8 @@ import time
 from dataclasses import replace
 from typing import Iterable, Optional, Tuple
 
+from headway.runner import ballast, install, launch, observe, stage, systemd
 from headway.runner import follow as following
-from headway.runner import install, launch, observe, stage, systemd
 from headway.runner.blobs import BlobError
 from headway.runner.changes import owned
 from headway.runner.lock import HostLock, LockedError
@@ -96,15 +96,18 @@ def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
         opened_at_ms=session.clock.now_ms(),
     )
     tell = _Said(session, name)
+    going_back = kind == "rollback"
     try:
+        if going_back:
+            ballast.drop_if_full(session.machine.disk)
         session.records.keep_transition(transition)
         session.records.keep_release(target)
         for note in notes:
             tell(Noted(note))
-        _stage(session, tell, way, orders)
+        _stage(session, tell, way, orders, going_back=going_back)
         if not session.channel.open:
             return None  # nobody is there to hear what would begin now
-        install.install(session.machine, session.records)
+        install.install(session.machine, session.records, going_back=going_back)
         launch.launch(session.machine, session.records, name)
     except LockedError as error:
         return session.rest(Exit.LOCKED, "locked", str(error))
@@ -115,17 +118,24 @@ def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
     return following.follow(session.channel, session.machine, session.records, name, tell.seq)
 
 
-def _stage(session: Session, tell: "_Said", way: Tuple[Release, Release], orders: Orders) -> None:
+def _stage(
+    session: Session,
+    tell: "_Said",
+    way: Tuple[Release, Release],
+    orders: Orders,
+    *,
+    going_back: bool,
+) -> None:
     """Bring about what needs no transition; packages, which others share, under the lock."""
     start, target = way
     needs_lock = any(
         isinstance(resource, Package) for part in target.parts for resource in part.resources
     )
     if not needs_lock:
-        stage.stage(session.machine, target, start, tell, orders)
+        stage.stage(session.machine, target, start, tell, orders, going_back=going_back)
         return
     with HostLock(session.machine.disk, session.clock, orders.wait_s):
-        stage.stage(session.machine, target, start, tell, orders)
+        stage.stage(session.machine, target, start, tell, orders, going_back=going_back)
 
 
 class _Said(Teller):
