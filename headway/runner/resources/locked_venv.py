@@ -19,6 +19,7 @@ _SCRATCH = ".headway-build"
 _VENV_S = 300
 _PIP_S = 3600  # prefetch's deadline in DESIGN 4
 _SYNC_S = 600
+_UNANSWERED = "after connection broken by"  # pip's warning before it tries once more
 
 
 def diff(wanted: LockedVenv, machine: Machine) -> Optional[str]:
@@ -149,12 +150,28 @@ def _drop_compiled(machine: Machine, path: str) -> None:
 
 
 def _check(ran: Ran, what: str) -> None:
-    """Raise with the line that says why: pip's last ERROR line, or the last line there is."""
+    """Raise with the line that says why.
+
+    Of an index that does not answer pip's last word is that it has no such package.
+    """
     if ran.code == 0:
         return
     if ran.code is None:
         raise ResourceError(f"{what}: not done after {ran.took_ms // 1000} s")
     said = (ran.stderr + b"\n" + ran.stdout).decode(errors="replace").splitlines()
-    lines = [line.strip() for line in said if line.strip()]
-    errors = [line for line in lines if line.startswith("ERROR:")] or lines[-1:]
-    raise ResourceError(f"{what}: {errors[-1] if errors else f'code {ran.code}'}")
+    lines = [line.rstrip() for line in said if line.strip()]
+    why = _decisive(lines) or f"code {ran.code}"
+    if any(_UNANSWERED in line for line in lines):
+        why = f"its package index does not answer; look at index_url, or at pip.conf there ({why})"
+    raise ResourceError(f"{what}: {why}")
+
+
+def _decisive(lines: List[str]) -> str:
+    """Give pip's last ERROR line, with what stands indented below it; else the last line."""
+    errors = [index for index, line in enumerate(lines) if line.startswith("ERROR:")]
+    if not errors:
+        return lines[-1].strip() if lines else ""
+    error, below = lines[errors[-1]], lines[errors[-1] + 1 :][:1]
+    if below and below[0].startswith(" "):
+        return f"{error.partition('. ')[0]}: {below[0].strip().rstrip(':')}"
+    return error

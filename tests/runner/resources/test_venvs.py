@@ -22,6 +22,17 @@ def _installed(root: Path, *names: str, path: str = PATH) -> None:
         (root / path[1:] / SITE / f"{name}.dist-info").mkdir(parents=True)
 
 
+OTHER_HASH = """\
+ERROR: THESE DO NOT MATCH. Somebody may have tampered with them.
+    engine==1 from http://x/engine.whl:
+        Expected sha256 0000
+"""
+NO_INDEX = """\
+WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError(...)'
+ERROR: No matching distribution found for engine==1
+"""
+
+
 @pytest.fixture
 def host(tmp_path: Path) -> tuple[Machine, Scripted]:
     """Give a host whose pip installs one engine with one module."""
@@ -108,7 +119,13 @@ def test_wheels_go_in_under_their_own_names_and_hashes(
     ("row", "reply", "says"),
     [
         (PIP, (1, "", "WARNING: x\nERROR: No match for torch==9\n"), "ERROR: No match for torch"),
+        (PIP, (1, "", OTHER_HASH), "ERROR: THESE DO NOT MATCH: engine==1 from http://x/engine.whl"),
         (PIP, (1, "", "Killed\n"), "pip could not fill /opt/venvs/engine-abc: Killed"),
+        (
+            PIP,
+            (1, "", NO_INDEX),
+            "engine-abc: its package index does not answer; look at index_url",
+        ),
         ("python3 -I", (1, "ensurepip is not available\n", ""), "package python3-venv): ensurepip"),
         ("python3 -I", (127, "", "python3: No such file\n"), "cannot make /opt/venvs/engine-abc"),
         ("sync", (1, "", "sync: Input/output error\n"), "sync failed: sync: Input/output error"),
