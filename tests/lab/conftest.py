@@ -40,8 +40,8 @@ def hosts(lab: Lab) -> Callable[..., list[Host]]:
 
 @pytest.fixture(scope="session")
 def stands(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> list[Stand]:
-    """Return two hosts that stand on release A and know B; a test leaves them as they come."""
-    hosts = lab.up([HostSpec("stand1"), HostSpec("stand2")])
+    """Return hosts that stand on release A and know B; a test leaves them as they come."""
+    hosts = lab.up([HostSpec(f"stand{n}") for n in (1, 2, 3)])
     fleets = [Fleet(lab, tmp_path_factory.mktemp(host.name)) for host in hosts]
     with ThreadPoolExecutor() as pool:
         return list(pool.map(stand, fleets, hosts))

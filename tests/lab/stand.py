@@ -1,6 +1,6 @@
 """A host that stands on release A, and moments at which something happens to its way to B.
 
-Both releases load for a second, so that a health gate has something to wait for, and B shows in
+Both releases load for a while, so that a health gate has something to wait for, and B shows in
 files, in a folder and in argv. What a release looks like is learned once, from outside.
 """
 
@@ -17,7 +17,7 @@ from tests.lab.looks import Whole, argv, reaches, state, step_done, until, whole
 
 UNIT = "engine.service"
 GO = "/var/go"
-LOADS = {"options": {"delay_s": 1}}
+LOADS = {"options": {"delay_s": "0.6"}}
 A: Mapping[str, object] = {"colour": "red", **LOADS}
 B: Mapping[str, object] = {"colour": "blue", "extra": "/srv/deep/only-b", **LOADS}
 TRIES = 4

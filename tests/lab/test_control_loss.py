@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.rollout]
 ITEM = "4 control lost"
 WAY_IN = "/etc/ssh/sshd_config.d/headway.conf"
 TOUCHED = {"way_in": "# a line that changes nothing"}
-CONFIRM_S = "4"
+CONFIRM_S = "2"
 
 
 def runner(host: Host) -> int:

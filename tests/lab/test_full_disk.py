@@ -52,7 +52,7 @@ def test_going_back_on_a_full_disk(
     assert back_on(host, a)
     left = free_mib(host)
     state = json.loads(host.ssh(["cat", f"{RECORD}/state.json"]).stdout)
-    assert (state["phase"], len(state["rejected"])) == ("IDLE", 1)
+    assert (state["phase"], len(state["rejected"])) == ("IDLE", 1), said.sentence
 
     host.ssh("rm /small/fill")
     fleet.describe(host, engine=B)
