@@ -167,10 +167,20 @@ def rests(host: Host, seconds: float = 60) -> dict[str, Any]:
     return state(host)
 
 
-def runner_pids(host: Host) -> set[int]:
-    """Name the processes of the transition in hand, as this machine numbers them."""
-    units = (host.cgroup / SLICE).glob("headway-transition-*")
-    return {pid for unit in units for pid in pids(unit)}
+def runner(host: Host) -> int:
+    """Name the process that carries the transition, as this machine numbers it; 0 is nobody."""
+    try:
+        units = (host.cgroup / SLICE).glob("headway-transition-*")
+        mine = {pid for unit in units for pid in pids(unit)}
+        parents = {pid: _parent(pid) for pid in mine}
+    except OSError:
+        return 0  # it ended while it was looked for
+    return next((pid for pid in mine if parents[pid] not in mine), 0)
+
+
+def _parent(pid: int) -> int:
+    rows = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(row for row in rows if row.startswith("PPid:")).split()[1])
 
 
 def _entry(path: Path) -> Entry:

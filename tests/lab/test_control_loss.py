@@ -10,14 +10,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from tests.lab import stand
 from tests.lab.fleet import Said
 from tests.lab.host import Host
-from tests.lab.looks import argv, reaches, rests, runner_pids, state, until
+from tests.lab.looks import argv, reaches, rests, runner, state, until
 from tests.lab.proof import Proofs
 from tests.lab.stand import TRIES, UNIT, B, Moment, Stand, Trial, each
 
@@ -29,20 +28,24 @@ TOUCHED = {"way_in": "# a line that changes nothing"}
 CONFIRM_S = "2"
 
 
-def runner(host: Host) -> int:
-    """Name the process that carries the transition, as this machine numbers it."""
-    for pid in runner_pids(host):
-        if b"transition" in Path(f"/proc/{pid}/cmdline").read_bytes():
-            return pid
-    raise AssertionError(f"{host.name}: no transition runs")
-
-
 def outcome(said: Said) -> tuple[int, str]:
     """Give the exit code and how the host said that it ended."""
     return said.code, str(said.told("host_ended")[-1]["outcome"])
 
 
 # -- the runner
+
+
+def kill(one: Stand, what: signal.Signals) -> int:
+    """Send the transition's main process a signal, and give its pid; 0 is too late."""
+    pid = runner(one.host)
+    try:
+        if pid:
+            os.kill(pid, what)
+    except ProcessLookupError:
+        return 0
+    return pid
+
 
 KILLED = {
     stand.OPEN: ("A", (8, "refused")),
@@ -57,8 +60,7 @@ def kill_runner(moment: Moment, wanted: str, ended: tuple[int, str], one: Stand)
     """Kill the runner; systemd starts it again, and the controller that waits hears the end."""
     for _ in range(TRIES):
         with one.at(moment) as controller:
-            os.kill(runner(one.host), signal.SIGKILL)
-            hit = one.is_at(moment)
+            hit = bool(kill(one, signal.SIGKILL)) and one.is_at(moment)
             said = controller.said()
         if hit:
             break
@@ -71,10 +73,9 @@ def kill_runner(moment: Moment, wanted: str, ended: tuple[int, str], one: Stand)
 def kill_runner_in_proven(one: Stand) -> None:
     """It asks again: what was proved is on disk, and the release runs on."""
     with one.at(stand.PROVEN):
-        pid = runner(one.host)
         launch = argv(one.host, UNIT)
-        os.kill(pid, signal.SIGKILL)
-        until("another runner asks", lambda: bool(runner_pids(one.host) - {pid}))
+        killed = kill(one, signal.SIGKILL)
+        until("another runner asks", lambda: runner(one.host) not in (0, killed))
         assert state(one.host)["phase"] == "PROVEN"
         assert one.fleet.invoke("confirm", one.host).code == 0
         rests(one.host)
@@ -103,7 +104,7 @@ def test_a_hung_runner_is_ended_by_the_watchdog(stands: Sequence[Stand], prove: 
     one = stands[0]
     one.back_to_a()
     with one.at(stand.STARTED) as controller:
-        os.kill(runner(one.host), signal.SIGSTOP)
+        kill(one, signal.SIGSTOP)
         said = controller.said(timeout_s=120)
     assert outcome(said) == (1, "went back")
     assert one.looks() == "A"
