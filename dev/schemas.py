@@ -14,10 +14,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from headway.control import gate_kinds
-from headway.control.authoring import KINDS
 from headway.control.fleet import Fleet
-from headway.control.roles import RoleFile
+from headway.control.rendering import gate_kinds
+from headway.control.rendering.authoring import KINDS
+from headway.control.rendering.roles import RoleFile
 from headway.wire.loader import kind_of
 
 REPO = Path(__file__).resolve().parents[1]

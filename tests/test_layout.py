@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headway.control.fleet import Fleet
-from headway.control.pack import CHECKS, pack
+from headway.control.reaching.pack import CHECKS, pack
 
 REPO = Path(__file__).parents[1]
 SOURCES = [
@@ -20,12 +20,12 @@ TRAVELS = [
 ]
 HOMES = {
     "cryptography": "headway/control/vault.py",
-    "fabric": "headway/control/ssh",
-    "jinja2": "headway/control/templates.py",
-    "paramiko": "headway/control/ssh",
+    "fabric": "headway/control/reaching/ssh",
+    "jinja2": "headway/control/rendering/templates.py",
+    "paramiko": "headway/control/reaching/ssh",
     "pynvml": "headway/runner/nvml.py",
-    "rich": "headway/control/console.py headway/control/plan/text.py",  # the latter: one colour
-    "sqlite3": "headway/control/history.py",
+    "rich": "headway/control/telling/console.py",
+    "sqlite3": "headway/control/telling/history.py",
     "subprocess": "headway/control/local.py headway/runner/process.py",  # one a side
     "yaml": "headway/control/yaml_nodes.py",
 }

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from headway.control.fleet import Fleet
     from headway.control.inventory.inventory import Inventory
     from headway.control.inventory.model import Host
-    from headway.control.reach import Reach
-    from headway.control.rollout import Options
+    from headway.control.reaching.reach import Reach
+    from headway.control.rolling.rollout import Options
     from headway.control.secrets import Secret
-    from headway.control.story import Sink, Told
+    from headway.control.telling.story import Sink, Told
     from headway.wire.talk import Look, Looked
 
 
@@ -103,9 +103,9 @@ class Desk:
     @cached_property
     def reach(self) -> "Reach":
         """The way to the hosts, with the runner that goes there."""
-        from headway.control import ssh_config
-        from headway.control.pack import pack
-        from headway.control.reach import over_ssh
+        from headway.control.reaching import ssh_config
+        from headway.control.reaching.pack import pack
+        from headway.control.reaching.reach import over_ssh
 
         chosen = Path(self.ssh_config).expanduser() if self.ssh_config else None
         if chosen is not None:
@@ -118,7 +118,7 @@ class Desk:
 
     def options(self, reason: str = "", **allowed: Any) -> "Options":  # noqa: ANN401
         """Give what most verbs need besides their hosts; `allowed` are fields of Orders."""
-        from headway.control.rollout import Options
+        from headway.control.rolling.rollout import Options
         from headway.wire.record import Orders
 
         return Options(self.fleet, Orders(by(), reason, **allowed), self.reach)
@@ -127,7 +127,7 @@ class Desk:
         self, order: "Look | Callable[[Host], Look] | None" = None
     ) -> "dict[str, Looked | HeadwayError]":
         """Ask the hosts at once what they record and what is so; an error is an answer, too."""
-        from headway.control.rollout import look
+        from headway.control.rolling.rollout import look
         from headway.wire.talk import Look
 
         return look(self.hosts, self.reach, order or Look())
@@ -148,12 +148,12 @@ class Desk:
     @cached_property
     def tell(self) -> "Sink":
         """The sinks of this verb as one: the screen or NDJSON, and the history."""
-        from headway.control import history
-        from headway.control.console import screen
-        from headway.control.ndjson import ndjson
-        from headway.control.redaction import redacting
-        from headway.control.sinks import together
-        from headway.control.story import HostSaid, Note
+        from headway.control.telling import history
+        from headway.control.telling.console import screen
+        from headway.control.telling.ndjson import ndjson
+        from headway.control.telling.redaction import redacting
+        from headway.control.telling.sinks import together
+        from headway.control.telling.story import HostSaid, Note
 
         front: Sink = (
             ndjson(sys.stdout) if self.json else self._open.enter_context(screen(sys.stderr))
@@ -190,7 +190,7 @@ class Desk:
 
     def rows(self, rows: Iterable[Any]) -> None:
         """Write one JSON value a line, each under its kind."""
-        from headway.control.redaction import redacted
+        from headway.control.telling.redaction import redacted
         from headway.wire.loader import dump, kind_of
 
         for value in rows:

@@ -4,11 +4,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from headway.control import history
-from headway.control.amounts import ago
 from headway.control.desk import Desk
 from headway.control.errors import HeadwayError
-from headway.control.table import table
+from headway.control.telling import history
+from headway.control.telling.amounts import ago
+from headway.control.telling.table import table
 from headway.wire.event import Event, Rested
 from headway.wire.phase import Exit
 from headway.wire.talk import Look, Looked

@@ -8,7 +8,7 @@ from headway.control.lint import Finding
 from headway.control.lint import lint as findings
 from headway.control.plan import plan as host_plan
 from headway.control.plan.text import plan_json, plan_text
-from headway.control.render import render
+from headway.control.rendering.render import render
 from headway.wire.phase import Exit
 from headway.wire.talk import Look, Looked
 

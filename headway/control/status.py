@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from headway.control.amounts import ago
 from headway.control.desk import Desk
 from headway.control.errors import HeadwayError
-from headway.control.table import table
+from headway.control.telling.amounts import ago
+from headway.control.telling.table import table
 from headway.wire.loader import Json
 from headway.wire.phase import Exit, Phase, worst
 from headway.wire.release import EMPTY

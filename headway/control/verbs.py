@@ -35,7 +35,7 @@ def rollout(  # noqa: PLR0913 # one keyword an option
     invoke rollout --host 'engines:!gpu3' --reason 'llama.cpp b6100'
     """
     desk.call_ahead()
-    from headway.control import rollout as work
+    from headway.control.rolling import rollout as work
 
     options = desk.options(
         reason,
@@ -70,7 +70,7 @@ def rollback(
     invoke rollback --host gpu1
     invoke rollback --host gpu1 --to 3f9a12c04b7e
     """
-    from headway.control import rollout as work
+    from headway.control.rolling import rollout as work
 
     options = desk.options(reason, wait_s=whole("wait", wait))
     return work.rollback(desk.hosts, options, desk.tell, to, current_secrets=current_secrets)
@@ -82,7 +82,7 @@ def restart(desk: Desk, *, part: tuple[str, ...] = (), reason: str = "", wait: s
 
     invoke restart --host gpu1 --part llama
     """
-    from headway.control import rollout as work
+    from headway.control.rolling import rollout as work
 
     return work.restart(
         desk.hosts, desk.options(reason, wait_s=whole("wait", wait), relaunch=part), desk.tell
@@ -96,7 +96,7 @@ def adopt(desk: Desk, *, unit: tuple[str, ...] = (), reason: str = "") -> Exit:
     invoke adopt --host gpu1
     invoke adopt --host gpu1 --unit llama.service
     """
-    from headway.control import rollout as work
+    from headway.control.rolling import rollout as work
 
     return work.adopt(desk.hosts, desk.options(reason), desk.tell, unit)
 
@@ -107,7 +107,7 @@ def park(desk: Desk, *, reason: str = "") -> Exit:
 
     invoke park --host gpu1 --reason 'fan replaced'
     """
-    from headway.control import rollout as work
+    from headway.control.rolling import rollout as work
 
     return work.park(desk.hosts, desk.options(reason), desk.tell)
 
@@ -118,7 +118,7 @@ def unpark(desk: Desk, *, reason: str = "", wait: str = "") -> Exit:
 
     invoke unpark --host gpu1
     """
-    from headway.control import rollout as work
+    from headway.control.rolling import rollout as work
 
     return work.unpark(desk.hosts, desk.options(reason, wait_s=whole("wait", wait)), desk.tell)
 
@@ -163,7 +163,7 @@ def abort(desk: Desk, *, reason: str = "") -> Exit:
 
 
 def _request(desk: Desk, what: str, reason: str) -> Exit:
-    from headway.control import rollout as work
+    from headway.control.rolling import rollout as work
 
     return work.request(desk.hosts, what, desk.options(reason), desk.tell)
 
@@ -178,7 +178,7 @@ def check(desk: Desk, *, gate: tuple[str, ...] = ()) -> Exit:
     invoke check --host gpu1
     invoke check --host gpu1 --gate health
     """
-    from headway.control import rollout as work
+    from headway.control.rolling import rollout as work
 
     return work.check(desk.hosts, desk.options(), desk.tell, gate)
 

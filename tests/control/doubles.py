@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO
 
 from headway.control.errors import LostError
-from headway.control.pack import Pack
-from headway.control.transport import Received
+from headway.control.reaching.pack import Pack
+from headway.control.reaching.transport import Received
 
 
 class LocalTransport:

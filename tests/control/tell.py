@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import yaml
 
-from headway.control import story
+from headway.control.telling import story
 from headway.wire.loader import kind_of, load
 
 CASES = Path(__file__).parents[1] / "cases" / "story"

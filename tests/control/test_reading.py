@@ -9,13 +9,13 @@ from headway.control import past, reading, status
 from headway.control.desk import Desk
 from headway.control.ending import ended
 from headway.control.errors import UnreachableError
-from headway.control.history import past as past_rollouts
 from headway.control.inventory.model import Host
 from headway.control.lint.finding import Finding
-from headway.control.reach import Reach
+from headway.control.reaching.reach import Reach
+from headway.control.reaching.transport import Transport
 from headway.control.reading import lint_text
-from headway.control.rollout import rollout
-from headway.control.transport import Transport
+from headway.control.rolling.rollout import rollout
+from headway.control.telling.history import past as past_rollouts
 from headway.wire.phase import Exit
 from tests.control.doubles import LocalTransport, installed, scripted
 

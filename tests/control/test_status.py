@@ -4,10 +4,10 @@ import pytest
 import yaml
 
 from headway.control.errors import HeadwayError, UnreachableError
-from headway.control.history import PastHost, PastRollout
 from headway.control.past import entries, fleet_text, host_text
 from headway.control.status import ORDER, statuses, text
-from headway.control.table import table
+from headway.control.telling.history import PastHost, PastRollout
+from headway.control.telling.table import table
 from headway.wire.event import Event, Moved, Rested
 from headway.wire.loader import load
 from headway.wire.phase import Phase

@@ -23,7 +23,7 @@ from tests.lab.recipes import OPS_PASSWORD
 TASKS = '''\
 """The tasks of this fleet: headway's own, and two for what an operator cannot wait for."""
 
-from headway.control import rollout as work
+from headway.control.rolling import rollout as work
 from headway.control.verbs import namespace
 from headway.control.words import acts
 

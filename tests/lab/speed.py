@@ -188,7 +188,7 @@ class Figures:
 def measure(lab: Lab, folder: Path, rounds: int) -> Figures:
     """Boot ten hosts and measure everything in one run."""
     from headway.control.fleet import find
-    from headway.control.pack import pack
+    from headway.control.reaching.pack import pack
 
     hosts = lab.up([HostSpec(f"s{number}") for number in range(1, 11)])
     listen_closely(hosts)

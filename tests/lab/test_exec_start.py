@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from headway.control.env_file import env_text
-from headway.control.systemd_text import LONGEST_LINE, LONGEST_WORD, exec_start
-from headway.control.unit_file import unit_text
+from headway.control.rendering.env_file import env_text
+from headway.control.rendering.systemd_text import LONGEST_LINE, LONGEST_WORD, exec_start
+from headway.control.rendering.unit_file import unit_text
 from tests.lab.host import Host, HostSpec
 
 pytestmark = pytest.mark.lab

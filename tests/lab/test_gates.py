@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headway.control.fleet import Fleet
-from headway.control.pack import pack
+from headway.control.reaching.pack import pack
 from headway.wire.gate import Gate, Report
 from headway.wire.loader import dump, loads
 from headway.wire.release import Part, SubjectSpec

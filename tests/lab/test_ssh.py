@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from headway.control.conversation import Session
 from headway.control.errors import UnreachableError
 from headway.control.inventory.model import Host, Value
-from headway.control.reach import over_ssh
+from headway.control.reaching.conversation import Session
+from headway.control.reaching.reach import over_ssh
 from headway.control.secrets import Secret
 from headway.wire.talk import Done, Follow
 from tests.control.doubles import scripted

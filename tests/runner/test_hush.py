@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.control.env_file import env_text
+from headway.control.rendering.env_file import env_text
 from headway.runner.hush import hushed
 from headway.wire.release import Part
 from headway.wire.resources import File

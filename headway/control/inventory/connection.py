@@ -72,8 +72,10 @@ def _rendered(
     host: str, given: Mapping[str, Value], values: Mapping[str, Value]
 ) -> dict[str, Value]:
     """Render the few that are written as templates, as `"{{ inventory_hostname }}.lan"` is."""
-    from headway.control.scope import Scope  # with jinja2: 40 ms that few inventories need
-    from headway.control.templates import Templates
+    from headway.control.rendering.scope import (
+        Scope,  # with jinja2: 40 ms that few inventories need
+    )
+    from headway.control.rendering.templates import Templates
 
     def find(name: str) -> tuple[str, str]:
         raise KeyError(name)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from headway.control import roles
 from headway.control.errors import ConfigError
 from headway.control.fleet import Fleet
 from headway.control.inventory.connection import unheeded
@@ -14,7 +13,8 @@ from headway.control.lint.rendered import rendered_findings
 from headway.control.lint.scripts import script_hits
 from headway.control.lint.units import text_hits, unit_hits
 from headway.control.lint.urls import url_hits
-from headway.control.render import Rendered, render
+from headway.control.rendering import roles
+from headway.control.rendering.render import Rendered, render
 from headway.control.secrets import Secret
 
 __all__ = ["Finding", "faults", "lint"]

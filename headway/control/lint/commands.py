@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from headway.control.lint.scripts import kills_by_name
-from headway.control.systemd_text import words
-from headway.control.unit_file import TextError
+from headway.control.rendering.systemd_text import words
+from headway.control.rendering.unit_file import TextError
 from headway.wire import engines
 
 Found = Iterator[tuple[str, str]]

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from headway.control.env_file import environment
 from headway.control.fleet import Fleet
 from headway.control.lint.environments import environment_findings, plain_secrets
 from headway.control.lint.finding import Finding, Hit, finding
 from headway.control.lint.units import unit_hits
 from headway.control.lint.urls import url_hits
-from headway.control.render import Rendered
-from headway.control.unit_file import settings
+from headway.control.rendering.env_file import environment
+from headway.control.rendering.render import Rendered
+from headway.control.rendering.unit_file import settings
 from headway.wire.release import Part
 from headway.wire.resources import File, Unit, unit_path
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from headway.control.lint.finding import Hit, Hits
-from headway.control.unit_file import continues
+from headway.control.rendering.unit_file import continues
 
 _COMMENT = re.compile(r"\s*#")
 _TRAILING_BLANK = re.compile(r"\\[ \t]+$")

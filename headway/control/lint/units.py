@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from headway.control.env_file import environment
 from headway.control.lint.commands import command_findings
 from headway.control.lint.environments import environment_findings, plain_secrets
 from headway.control.lint.finding import Hit, Hits
 from headway.control.lint.scripts import continuation_hits
-from headway.control.systemd_text import words
-from headway.control.unit_file import Setting, TextError, last, logical_lines, settings
+from headway.control.rendering.env_file import environment
+from headway.control.rendering.systemd_text import words
+from headway.control.rendering.unit_file import Setting, TextError, last, logical_lines, settings
 
 LEAST_LOAD_S = 30
 """No engine is up sooner when it is slow; systemd's own limit is 5 starts in 10 s."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from headway.control.plan.changes import changed, options
 from headway.control.plan.host_plan import Changed, HostPlan, Restart, WayBack
-from headway.control.render import Rendered
+from headway.control.rendering.render import Rendered
 from headway.wire.phase import Phase
 from headway.wire.record import State
 from headway.wire.release import EMPTY, Origin, Part, Release

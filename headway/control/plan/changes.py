@@ -6,8 +6,8 @@ from itertools import groupby
 
 from headway.control.plan.host_plan import Changed, Option
 from headway.control.plan.masking import masked
-from headway.control.render import Rendered
-from headway.control.unit_maker import rows_of
+from headway.control.rendering.render import Rendered
+from headway.control.rendering.unit_maker import rows_of
 from headway.wire.loader import kind_of
 from headway.wire.release import Part, Release
 from headway.wire.resources import ADDITIVE, Blob, File, Resource, Unit, dropin_path, unit_path

@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
-from headway.control.amounts import took
 from headway.control.plan.host_plan import HostPlan
-from headway.control.table import table
+from headway.control.telling.amounts import took
+from headway.control.telling.table import table
 
 _STYLES = {"+++": "bold", "---": "bold", "+": "green", "-": "red", "@": "cyan"}
 
@@ -70,9 +70,7 @@ def _way_back(plan: HostPlan) -> list[str]:
 
 
 def _styled(line: str) -> str:
-    from rich.style import Style  # 30 ms, for terminals only
+    from headway.control.telling.console import styled  # rich takes 30 ms; for terminals only
 
-    for mark, style in _STYLES.items():
-        if line.startswith(mark):
-            return Style.parse(style).render(line)
-    return line
+    style = next((style for mark, style in _STYLES.items() if line.startswith(mark)), "")
+    return styled(line, style) if style else line

@@ -31,7 +31,7 @@ def test_a_range_counts_from_its_begin_to_its_end(
     begin: int,
     more: int,
     step: int,
-    padded: bool,  # noqa: FBT001 # hypothesis gives by position
+    padded: bool,  # hypothesis gives by position
 ) -> None:
     """In order, both ends included, as wide as it was written."""
     width = 4 if padded else 0

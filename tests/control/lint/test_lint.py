@@ -9,7 +9,7 @@ import yaml
 from headway.control.fleet import builtin
 from headway.control.lint import Finding, lint
 from headway.control.secrets import Cell, Secret
-from tests.control.render.fleets import fleet, host
+from tests.control.rendering.fleets import fleet, host
 
 CASES: dict[str, Any] = yaml.safe_load(
     (Path(__file__).parents[2] / "cases" / "lint" / "fleets.yaml").read_text()

@@ -11,7 +11,7 @@ from headway.control.plan import HostPlan, plan
 from headway.control.plan.changes import text_of
 from headway.control.plan.masking import masked
 from headway.control.plan.text import plan_json, plan_text
-from headway.control.render import Rendered, render
+from headway.control.rendering.render import Rendered, render
 from headway.control.secrets import Secret
 from headway.wire.loader import kind_of
 from headway.wire.phase import Exit, Phase
@@ -19,7 +19,7 @@ from headway.wire.record import Acceptance, Parked, Rejection, State
 from headway.wire.release import EMPTY, Origin, Release
 from headway.wire.resources import File
 from headway.wire.talk import Difference, Looked
-from tests.control.render.fleets import fleet, host
+from tests.control.rendering.fleets import fleet, host
 
 ROLE = """\
     defaults: {port: 8080, options: {}, key: "", found: /opt/engine/venv}

@@ -1,0 +1,1 @@
+"""From roles, templates and values to a release, with nothing left to decide."""

@@ -1,0 +1,203 @@
+"""Renders what a host should run: its release, its gates, and the bytes they need.
+
+Nothing is asked of the host: what a class of machines needs is declared in the inventory.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from headway.control.errors import ConfigError
+from headway.control.fleet import Fleet
+from headway.control.inventory.model import Host, Instance, Value
+from headway.control.rendering import roles
+from headway.control.rendering.maker import Maker, typed
+from headway.control.rendering.roles import GATE_KEYS, Entry
+from headway.control.rendering.scope import Scope, secrets_in
+from headway.control.rendering.sources import Sources
+from headway.control.rendering.templates import Templates
+from headway.control.secrets import Secret
+from headway.wire.gate import Gate
+from headway.wire.loader import WireError, load
+from headway.wire.release import Part, Release, SubjectSpec, release_of
+from headway.wire.resources import File, Sysctl, Unit
+
+BUILTIN = {"venv_root": "/opt/headway/venvs"}
+"""Variables that everything may use and any inventory may set."""
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """What a host should run, with the bytes by hash.
+
+    `secret_values` is for the Redactor. `sources` says where in the fleet a path on the host is
+    written: the FILE it is made of, or FILE:LINE of the role. `commands` says where the options
+    of a unit's command line are.
+    """
+
+    host: str
+    release: Release
+    gates: tuple[Gate, ...]
+    blobs: Mapping[str, bytes] = field(repr=False)
+    secret_values: tuple[str, ...] = field(repr=False)
+    sources: Mapping[str, str]
+    commands: Mapping[str, str]
+
+
+def render(
+    fleet: Fleet, host: Host, *, reveal: Callable[[Secret], str] = Secret.reveal
+) -> Rendered:
+    """Render a host's instances, in their roles' order; whatever does not fit is a ConfigError.
+
+    `reveal` opens secrets: lint passes one that does not.
+    """
+    made = [_Instance(fleet, host, instance, reveal) for instance in host.instances]
+    made.sort(key=lambda one: one.role.file.order)
+    parts = tuple(one.part() for one in made)
+    gates = tuple(gate for one in made for gate in one.gates())
+    _refuse_conflicts(host, made, parts)
+    secrets = [pair for one in made for pair in one.maker.secrets]
+    return Rendered(
+        host.name,
+        release_of(parts, secret_names=tuple(sorted({name for name, _ in secrets}))),
+        gates,
+        {digest: content for one in made for digest, content in one.maker.blobs.items()},
+        tuple(sorted({reveal(secret) for _, secret in secrets})),
+        {path: shown for one in made for path, shown in one.maker.texts.items()},
+        {unit: one.options_at for one in made for unit in one.maker.written},
+    )
+
+
+class _Instance:
+    """One instance on its way to a part and its gates."""
+
+    def __init__(
+        self, fleet: Fleet, host: Host, instance: Instance, reveal: Callable[[Secret], str]
+    ) -> None:
+        self.host = host.name
+        self.instance = instance
+        self.role = roles.load(fleet, instance.role, where=instance.where)
+        sources = Sources(fleet, instance.role)
+        values = {
+            **{name: Value(value, "headway") for name, value in BUILTIN.items()},
+            **self.role.defaults(),
+            **host.vars,
+            **instance.vars,
+        }
+        fixed = {
+            "inventory_hostname": host.name,
+            "group_names": list(host.groups),
+            "instance": instance.name,
+            "role": instance.role,
+        }
+        scope = Scope(values, fixed, Templates(sources.included, reveal))
+        self.maker = Maker(sources, scope, reveal)
+        given = instance.vars.get("options") or host.vars.get("options")
+        self.options_at = given.where if given else instance.where
+
+    def part(self) -> Part:
+        with self._wanted():
+            return self._part()
+
+    def gates(self) -> tuple[Gate, ...]:
+        with self._wanted():
+            return self._gates()
+
+    @contextmanager
+    def _wanted(self) -> Iterator[None]:
+        """Say in an error who wants what is wrong: many instances share a role."""
+        try:
+            yield
+        except ConfigError as error:
+            wanted = f"instance {self.instance.name} of {self.host} wants it"
+            hint = f"{error.hint} ({wanted})" if error.hint else wanted
+            raise ConfigError(error.where, error.problem, hint=hint) from None
+
+    def _part(self) -> Part:
+        made = tuple(one for entry in self.role.resources for one in self.maker.make(entry))
+        subject = self._text("subject")
+        units = [one.name for one in made if isinstance(one, Unit)]
+        if subject and subject not in units:
+            problem = f"subject {subject!r} is no unit of this role"
+            raise ConfigError(self.role.value("subject").where, problem)
+        return Part(
+            self.instance.name,
+            self.role.name,
+            made,
+            self.maker.argv.get(subject, ()),
+            tuple(dict.fromkeys(self.maker.env_names)) if subject else (),
+            SubjectSpec(subject) if subject else None,
+            self._listens(),
+        )
+
+    def _gates(self) -> tuple[Gate, ...]:
+        found = tuple(self._gate(entry) for entry in self.role.gates if self.maker.wanted(entry))
+        names = [gate.name for gate in found]
+        for entry, name in zip(self.role.gates, names, strict=False):
+            if names.count(name) > 1:
+                hint = "give each a name of its own: name: ..."
+                raise ConfigError(entry.at.where, f"two gates are called {name!r}", hint=hint)
+        return found
+
+    def _gate(self, entry: Entry) -> Gate:
+        rendered = self.maker.scope.render(dict(entry.body), entry.at)
+        for key, value in rendered.items():
+            if secrets_in(value):
+                hint = "name the environment variable that holds it instead"
+                problem = f"a secret stands in gate {entry.kind}/{key}, which is recorded"
+                raise ConfigError(entry.at.at(key), problem, hint=hint)
+        params = {key: value for key, value in rendered.items() if key not in GATE_KEYS}
+        typed(entry, params)
+        own = {key: rendered[key] for key in GATE_KEYS[1:] if key in rendered}
+        base = {"name": entry.kind, "kind": entry.kind, "part": self.instance.name}
+        base["where"] = entry.side
+        try:
+            return load(Gate, {**base, **own, "params": params})
+        except WireError as error:
+            place = "/".join([entry.kind, *(str(step) for step in error.path)])
+            raise ConfigError(entry.at.at(*error.path), f"{place}: {error.problem}") from None
+
+    def _text(self, key: str) -> str:
+        if not getattr(self.role.file, key):
+            return ""
+        at = self.role.value(key)
+        found = self.maker.scope.render(at.value, at)
+        if not isinstance(found, str):
+            raise ConfigError(at.where, f"{key} wants text, got {found!r}")
+        return found
+
+    def _listens(self) -> tuple[int, ...]:
+        if not self.role.file.listens:
+            return ()
+        at = self.role.value("listens")
+        found = self.maker.scope.render(at.value, at)
+        for index, port in enumerate(found):
+            if type(port) is not int or not 0 < port < 1 << 16:
+                raise ConfigError(at.at(index), f"listens wants a port's number, got {port!r}")
+        return tuple(found)
+
+
+def _refuse_conflicts(host: Host, made: list[_Instance], parts: tuple[Part, ...]) -> None:
+    """Refuse two instances that would write one thing, or listen on one port."""
+    taken: dict[str, str] = {}
+    for one, part in zip(made, parts, strict=True):
+        claims = [_claim(resource) for resource in part.resources]
+        ports = [f"port {port}" for port in part.listens]
+        for claim in dict.fromkeys([*filter(None, claims), *ports]):
+            other = taken.setdefault(claim, part.name)
+            if other != part.name:
+                problem = f"{host.name}: instances {other} and {part.name} both want {claim}"
+                raise ConfigError(
+                    one.instance.where, problem, hint="let it depend on {{ instance }}"
+                )
+
+
+def _claim(resource: Any) -> str:  # noqa: ANN401 # any resource
+    if isinstance(resource, (File,)):
+        return f"the file {resource.path}"
+    if isinstance(resource, Unit):
+        return f"the unit {resource.name}"
+    if isinstance(resource, Sysctl):
+        return f"the sysctl {resource.key}"
+    return ""

@@ -1,0 +1,299 @@
+"""What the verbs do to hosts: rollout and its kin, each a few lines over visits.
+
+Every function tells its story to a sink and returns the exit code that speaks for all hosts.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from headway.control.errors import (
+    ConfigError,
+    HeadwayError,
+    RefusedError,
+    UnreachableError,
+    UsageError,
+)
+from headway.control.fleet import Fleet
+from headway.control.inventory.model import Host
+from headway.control.near import near
+from headway.control.reaching.reach import AHEAD, Reach
+from headway.control.rendering.render import Rendered, render
+from headway.control.rolling.asks import Asks, is_peer
+from headway.control.rolling.crew import Crew, Outcome
+from headway.control.rolling.visit import LOST_S, Task, Visit
+from headway.control.telling.story import Began, Ended, HostSaid, Sink
+from headway.wire.event import Event, Reported
+from headway.wire.gate import Gate, Where, criteria_of
+from headway.wire.phase import Exit, worst
+from headway.wire.record import Orders
+from headway.wire.resources import Unit
+from headway.wire.talk import (
+    Adopt,
+    Check,
+    FromHost,
+    Look,
+    Looked,
+    Order,
+    Park,
+    Repair,
+    Request,
+    Rollback,
+    Rollout,
+)
+from headway.wire.verdict import Verdict
+
+LOOKS = 32
+_STATE = Look()
+_SERVING = Look(health=True)
+_OUTSIDE = {
+    Verdict.PASS: Exit.ACCEPTED,
+    Verdict.FAIL: Exit.WENT_BACK,
+    Verdict.INVALID: Exit.HELD,
+}
+"""The exit codes of `check`: the runner's own for gates that it judges."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The fleet, the way to it, and what the operator allows.
+
+    With `lint`, a release that lint finds faulty is not begun.
+    `budget` hosts may end otherwise than accepted; `floor` others must serve (None: all). `peers`
+    are the hosts of the whole inventory, for the floor. `ahead` hosts are connected to at once.
+    After `lost_s` seconds without news of a host its outcome is unknown.
+    """
+
+    fleet: Fleet
+    orders: Orders
+    reach: Reach
+    lint: bool = True
+    budget: int = 0
+    floor: int | None = None
+    peers: tuple[Host, ...] = ()
+    ahead: int = AHEAD
+    lost_s: float = LOST_S
+
+
+def rollout(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
+    """Bring hosts to what the fleet describes, one at a time; all are rendered before any."""
+    rendered = {host.name: render(options.fleet, host) for host in hosts}
+    checks = options.reach.pack.checks_sha256
+    tasks = [
+        Task(
+            host,
+            Rollout(
+                rendered[host.name].release,
+                criteria_of(rendered[host.name].gates, checks),
+                replace(options.orders, floor=_has_peers(host, options)),
+            ),
+            rendered[host.name].blobs,
+        )
+        for host in hosts
+    ]
+
+    def flawless() -> None:
+        if options.lint:
+            _refuse_faulty(options.fleet, tuple(rendered.values()))
+
+    return _run("rollout", tasks, options, tell, ahead=options.ahead, before_first=flawless)
+
+
+def rollback(
+    hosts: Sequence[Host],
+    options: Options,
+    tell: Sink,
+    to: str = "",
+    *,
+    current_secrets: bool = False,
+) -> Exit:
+    """Go back, one host at a time, from each host's own record."""
+    order = Rollback(options.orders, to, current_secrets)
+    return _each("rollback", hosts, order, options, tell)
+
+
+def restart(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
+    """Launch the accepted release again, one host at a time."""
+    return _each("restart", hosts, Repair(options.orders), options, tell)
+
+
+def unpark(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
+    """Bring parked hosts back to their accepted release, one at a time."""
+    return _each("unpark", hosts, Repair(options.orders, unpark=True), options, tell)
+
+
+def park(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
+    """Stop services on purpose, one host at a time."""
+    return _each("park", hosts, Park(options.orders), options, tell)
+
+
+def request(hosts: Sequence[Host], what: str, options: Options, tell: Sink) -> Exit:
+    """Hand a person's wish to the transitions in hand: hold, resume, accept, abort."""
+    order = Request(what, options.orders.by, options.orders.reason)
+    tasks = [Task(host, order) for host in hosts]
+    return _run(what, tasks, options, tell, together=True)
+
+
+def adopt(hosts: Sequence[Host], options: Options, tell: Sink, units: Sequence[str] = ()) -> Exit:
+    """Record what runs as accepted: these units, else those that the description names."""
+    named = {host.name: tuple(units) or _units(render(options.fleet, host)) for host in hosts}
+    tasks = [Task(host, Adopt(named[host.name], options.orders)) for host in hosts]
+    return _run("adopt", tasks, options, tell, together=True)
+
+
+def check(hosts: Sequence[Host], options: Options, tell: Sink, gates: Sequence[str] = ()) -> Exit:
+    """Judge what runs by today's gates; all hosts at once, for nothing is changed."""
+    checks = options.reach.pack.checks_sha256
+    asked = {host.name: render(options.fleet, host).gates for host in hosts}
+    _refuse_unknown(
+        gates, {word for own in asked.values() for gate in own for word in _words(gate)}
+    )
+    tasks = [
+        Task(host, Check(criteria_of(asked[host.name], checks), tuple(gates))) for host in hosts
+    ]
+
+    def outside() -> list[Exit]:
+        return [
+            _judged_outside(host, gate, options, tell)
+            for host in hosts
+            for gate in asked[host.name]
+            if gate.where is Where.OUTSIDE and (not gates or _words(gate) & set(gates))
+        ]
+
+    return _run("check", tasks, options, tell, together=True, afterwards=outside)
+
+
+def _words(gate: Gate) -> set[str]:
+    """Name a gate as a person may."""
+    return {gate.name, gate.kind}
+
+
+def _refuse_unknown(gates: Sequence[str], known: set[str]) -> None:
+    for name in gates:
+        if name not in known:
+            raise UsageError(f"--gate: these hosts have no gate {name!r}; {near(name, known)}")
+
+
+def _judged_outside(host: Host, gate: Gate, options: Options, tell: Sink) -> Exit:
+    from headway.control.rolling import outside
+
+    report = outside.judge(options.fleet, host, gate, options.reach.ssh_config)
+    tell(HostSaid(host.name, Event(0, int(time.time() * 1000), "", Reported(report))))
+    return _OUTSIDE[report.verdict]
+
+
+def look(
+    hosts: Sequence[Host],
+    reach: Reach,
+    order: Look | Callable[[Host], Look] = _STATE,
+    tell: Sink = lambda _told: None,
+) -> dict[str, Looked | HeadwayError]:
+    """Ask hosts at once what they record and what is so, in their order; errors are answers."""
+    from concurrent.futures import ThreadPoolExecutor  # a rollout has no use for it
+
+    def seen(host: Host) -> Looked | HeadwayError:
+        wanted = order if isinstance(order, Look) else order(host)
+        try:
+            with reach.open(host, tell) as session:
+                words = list(session.order(wanted))
+        except HeadwayError as error:
+            return error
+        found = [word for word in words if isinstance(word, Looked)]
+        return found[0] if found else _no_answer(host, words[-1])
+
+    if not hosts:
+        return {}
+    with ThreadPoolExecutor(min(LOOKS, len(hosts))) as pool:
+        answers = list(pool.map(seen, hosts))
+    return {host.name: answer for host, answer in zip(hosts, answers, strict=True)}
+
+
+def _no_answer(host: Host, last: FromHost) -> HeadwayError:
+    """Make the error of a host that was reached and would not look at itself."""
+    refused = getattr(last, "exit_code", None) == Exit.REFUSED
+    said = f"{host.name}: {getattr(last, 'sentence', '')}"
+    return RefusedError(said) if refused else UnreachableError(said)
+
+
+# --- how all of them run ------------------------------------------------------------------------
+
+
+def _each(verb: str, hosts: Sequence[Host], order: Order, options: Options, tell: Sink) -> Exit:
+    return _run(verb, [Task(host, order) for host in hosts], options, tell)
+
+
+def _refuse_faulty(fleet: Fleet, rendered: Sequence[Rendered]) -> None:
+    """Refuse a release that would break or blind a service; looked for only where one begins."""
+    from headway.control.lint import faults
+
+    found = faults(fleet, rendered)
+    if found:
+        first, more = found[0], len(found) - 1
+        rest = f"; {more} more: invoke lint" if more else ""
+        place = f"{first.file}:{first.line}" if first.line else first.file
+        raise ConfigError(
+            place, f"{first.what}{rest}", hint=f"{first.instead} (or --no-lint)".strip()
+        )
+
+
+def _nothing() -> None:
+    """Stand for no condition."""
+
+
+def _run(  # noqa: PLR0913 # what the verbs differ in
+    verb: str,
+    tasks: Sequence[Task],
+    options: Options,
+    tell: Sink,
+    *,
+    ahead: int = 0,
+    together: bool = False,
+    before_first: Callable[[], None] = _nothing,
+    afterwards: Callable[[], Sequence[Exit]] = tuple,
+) -> Exit:
+    """Tell that it begins, run the visits, tell how it ended."""
+    began = time.monotonic()
+    name = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + os.urandom(2).hex()
+    hosts = tuple(task.host.name for task in tasks)
+    tell(Began(name, verb, hosts, options.orders.by, int(time.time() * 1000)))
+    by = options.orders.by
+
+    def looking(others: Sequence[Host]) -> dict[str, Looked | HeadwayError]:
+        return look(others, options.reach, _SERVING)
+
+    crew = Crew(tell, by, budget=options.budget, ahead=ahead, before_first=before_first)
+    answer = Asks(options.fleet, options.reach, tell, options.peers, options.floor, by, looking)
+    visits = [
+        Visit(
+            task,
+            options.reach,
+            tell,
+            answer=answer,
+            moved=crew.moved,
+            lost_s=options.lost_s,
+        )
+        for task in tasks
+    ]
+    outcome: Outcome = crew.all_at_once(visits) if together else crew.one_by_one(visits)
+    called_off = (Exit.REFUSED,) if outcome.called_off else ()
+    code = worst((*outcome.codes, *afterwards(), *called_off))
+    took_ms = int((time.monotonic() - began) * 1000)
+    tell(Ended(name, int(code), outcome.untouched, took_ms))
+    return code
+
+
+def _has_peers(host: Host, options: Options) -> bool:
+    roles = {instance.role for instance in host.instances}
+    return options.floor != 0 and any(
+        is_peer(other, host, role) for other in options.peers for role in roles
+    )
+
+
+def _units(rendered: Rendered) -> tuple[str, ...]:
+    return tuple(
+        resource.name
+        for part in rendered.release.parts
+        for resource in part.resources
+        if isinstance(resource, Unit)
+    )

@@ -1,0 +1,112 @@
+"""A story folded into what a person needs to know now: per host its turn, phase and doing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import singledispatch
+
+from headway.control.telling import story
+from headway.wire import event
+from headway.wire.phase import Phase
+
+
+@dataclass(frozen=True)
+class HostPicture:
+    """Where a host is in this verb. `outcome` is "" while its turn goes on or never came."""
+
+    host: str
+    turn: str = ""
+    release: str = ""
+    phase: Phase = Phase.IDLE
+    doing: str = ""
+    asked: Mapping[int, str] = field(default_factory=dict)
+    outcome: str = ""
+    sentence: str = ""
+    exit_code: int = 0
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The whole verb, so far. `now` is the host that last said something."""
+
+    verb: str = ""
+    hosts: Mapping[str, HostPicture] = field(default_factory=dict)
+    now: str = ""
+    ended: bool = False
+
+    def at(self, host: str) -> HostPicture:
+        """Look at one host; one that was never heard of is a blank picture."""
+        return self.hosts.get(host) or HostPicture(host)
+
+
+def fold(picture: Picture, told: story.Told) -> Picture:
+    """Take one more piece of the story in."""
+    match told:
+        case story.Began():
+            hosts = {host: HostPicture(host) for host in told.hosts}
+            return replace(picture, verb=told.verb, hosts=hosts)
+        case story.Ended():
+            return replace(picture, ended=True, now="")
+        case _:
+            changed = _host(told, picture.at(told.host))
+            now = "" if changed.outcome else told.host
+            return replace(picture, hosts={**picture.hosts, told.host: changed}, now=now)
+
+
+def doing(picture: Picture) -> tuple[str, Phase, str]:
+    """Name what goes on right now; when it changes, its clock starts again."""
+    host = picture.at(picture.now)
+    return host.host, host.phase, host.doing
+
+
+@singledispatch
+def _host(_told: object, host: HostPicture) -> HostPicture:
+    """Nothing of this told changes where the host is."""
+    return host
+
+
+@_host.register
+def _(told: story.Turn, host: HostPicture) -> HostPicture:
+    return replace(host, turn=f"{told.n} of {told.of}", release=told.release)
+
+
+@_host.register
+def _(told: story.Connecting, host: HostPicture) -> HostPicture:
+    return replace(host, doing="connecting again" if told.again else "connecting")
+
+
+@_host.register
+def _(told: story.Sending, host: HostPicture) -> HostPicture:
+    percent = 100 * told.done_bytes // max(told.total_bytes, 1)
+    return replace(host, doing=f"sending {told.what} {percent} %")
+
+
+@_host.register
+def _(told: story.Lost, host: HostPicture) -> HostPicture:
+    return replace(host, doing=f"connection lost: {told.why}")
+
+
+@_host.register
+def _(told: story.HostEnded, host: HostPicture) -> HostPicture:
+    return replace(
+        host,
+        doing="",
+        outcome=told.outcome,
+        sentence=told.sentence,
+        exit_code=told.exit_code,
+    )
+
+
+@_host.register
+def _(told: story.HostSaid, host: HostPicture) -> HostPicture:
+    match told.event.body:
+        case event.Moved(to=phase):
+            return replace(host, phase=phase, doing="")
+        case event.StepBegan(part=part, step=step, detail=detail):
+            return replace(host, doing=" ".join(filter(None, (part, step, detail))))
+        case event.Waiting(part=part, gate=gate, reason=reason):
+            return replace(host, doing=f"{part} {gate}: {reason}")
+        case event.Asked(ask=ask):
+            asked = {**host.asked, ask.n: ask.what}
+            return replace(host, asked=asked, doing=f"asks {ask.what}: {ask.detail}")
+        case _:
+            return replace(host, doing="")

@@ -1,0 +1,72 @@
+"""The one command that starts a runner is read alike by every login shell."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from headway.control.reaching.bootstrap import Bare, bare, delivery, serve_argv, unfit
+from headway.control.reaching.ssh import quoted
+
+COMMAND = " ".join(quoted(word) for word in serve_argv("0" * 64))
+SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish")
+
+
+@pytest.mark.parametrize("shell", [shell for shell in SHELLS if shutil.which(shell)])
+def test_a_host_without_the_runner_says_what_it_has(shell: str) -> None:
+    """Whatever the login shell is, the first line names uid, systemd and Python."""
+    ran = subprocess.run([shell, "-c", COMMAND], input=b"", capture_output=True, check=False)
+    words = ran.stdout.decode().removeprefix("headway-runner-absent ")
+    assert re.fullmatch(r"uid=\d+ systemd=(yes|no) python=3\.\d+\n", words)
+    assert bare(words).python.startswith("3.")
+
+
+def test_it_fits_the_narrowest_shell() -> None:
+    """What csh and fish treat differently between single quotes does not occur; 1024 is a word."""
+    assert len(COMMAND) < 1000
+    inner = COMMAND.split("'")
+    assert len(inner) == 3
+    assert not set(inner[1]) & set("'\\!\n")
+
+
+def test_the_receiver_is_small() -> None:
+    """What a host must take on trust before it can check a hash is under 1.5 kB."""
+    assert len(delivery(b"")) < 1500
+
+
+def test_a_word_no_shell_reads_alike_is_refused() -> None:
+    """A quote, a backslash, an exclamation mark or a newline is never sent."""
+    for word in ("it's", "a\\b", "wow!", "two\nlines"):
+        with pytest.raises(ValueError, match="cannot be quoted"):
+            quoted(word)
+    assert quoted("") == "''"
+    assert quoted("a b $HOME") == "'a b $HOME'"
+
+
+@pytest.mark.parametrize(
+    ("host", "sentence"),
+    [
+        (Bare(0, systemd=True, python="3.9"), None),
+        (Bare(0, systemd=True, python="3.13"), None),
+        (Bare(0, systemd=True, python="3.8"), "is Python 3.8"),
+        (Bare(0, systemd=True, python="2.7"), "is Python 2.7"),
+        (Bare(1000, systemd=True, python="3.11"), "uid 1000"),
+        (Bare(0, systemd=False, python="3.11"), "systemd is not running"),
+        (Bare(0, systemd=True, python="sh: 1: python3: not found"), "does not run"),
+        (Bare(0, systemd=True, python="ModuleNotFoundError: No module named 'json'"), "incomplete"),
+    ],
+)
+def test_what_keeps_a_runner_from_living_there(host: Bare, sentence: str | None) -> None:
+    """Root, systemd and a whole Python of 3.9 or newer; everything else is one sentence."""
+    problem = unfit(host)
+    assert (problem is None) is (sentence is None)
+    if problem is not None and sentence is not None:
+        assert sentence in problem[0]
+        assert problem[1]
+
+
+def test_words_that_are_something_else_are_not_read() -> None:
+    """A shell that prints the mark by itself has not answered."""
+    with pytest.raises(ValueError, match="hello"):
+        bare("hello")

@@ -1,0 +1,87 @@
+"""A host is reached by the way its inventory says, and may be called before it is needed."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from headway.control.errors import UnreachableError
+from headway.control.inventory.model import Host, Value
+from headway.control.reaching.reach import Reach
+from headway.control.telling.story import Connecting, Told
+from tests.control.doubles import LocalTransport, installed, scripted
+
+PACK = scripted("")
+GPU1 = Host("gpu1", "10.0.0.1", (), {})
+
+
+def silent(_told: Told) -> None:
+    """Tell nobody."""
+
+
+def test_a_call_ahead_connects_at_once_and_is_used_once(tmp_path: Path) -> None:
+    """The connection is made while nobody waits for it; a second opening makes another one."""
+    installed(PACK, tmp_path)
+    dialled: list[LocalTransport] = []
+    connected = threading.Event()
+
+    def dial(_host: Host) -> LocalTransport:
+        dialled.append(LocalTransport(tmp_path))
+        connected.set()
+        return dialled[-1]
+
+    reach = Reach(PACK, dial).connecting([GPU1])
+    assert connected.wait(5)
+    assert dialled[0].started == []
+    for used in (1, 2):
+        reach.open(GPU1, silent).close()
+        assert [transport.closed for transport in dialled] == [True] * used
+
+
+def test_what_kept_a_call_ahead_from_connecting_is_said_when_it_is_needed() -> None:
+    """Nobody hears of it before, and the next try dials anew."""
+    tries: list[str] = []
+
+    def dial(host: Host) -> LocalTransport:
+        tries.append(host.name)
+        raise UnreachableError("gpu1: nobody listens there")
+
+    reach = Reach(PACK, dial).connecting([GPU1])
+    for times in (1, 2):
+        with pytest.raises(UnreachableError, match="nobody listens"):
+            reach.open(GPU1, silent)
+        assert len(tries) == times
+
+
+def test_the_story_tells_of_connecting(tmp_path: Path) -> None:
+    """Name and address, and that it is not the first time."""
+    installed(PACK, tmp_path)
+    told: list[Told] = []
+    Reach(PACK, lambda _host: LocalTransport(tmp_path)).open(GPU1, told.append, again=True).close()
+    assert told == [Connecting("gpu1", "10.0.0.1", again=True)]
+
+
+@pytest.mark.parametrize(
+    ("value", "python"), [("/opt/bin/python3.12", "/opt/bin/python3.12"), ("auto", "python3")]
+)
+def test_the_interpreter_of_the_inventory_runs_the_runner(
+    tmp_path: Path, value: str, python: str
+) -> None:
+    """ansible_python_interpreter names it; `auto` is Ansible's word for its own search."""
+    transport = LocalTransport(tmp_path, {"$(id -u)": "1000"})
+    host = Host("gpu1", "a", (), {"ansible_python_interpreter": Value(value, "hosts.yaml:2")})
+    with pytest.raises(UnreachableError, match="uid 1000"):
+        Reach(PACK, lambda _host: transport).open(host, silent)
+    assert f"exec {python} -I -S" in transport.started[0][2]
+    assert transport.closed
+
+
+def test_become_wraps_it_in_sudo(tmp_path: Path) -> None:
+    """Only where the inventory says so, and only to root."""
+    transport = LocalTransport(tmp_path, {"sudo": "/nonexistent/sudo"})
+    with pytest.raises((UnreachableError, FileNotFoundError)):
+        Reach(PACK, lambda _host: transport).open(Host("g", "a", (), {}, become=True), silent)
+    assert transport.started[0][:2] == ["sudo", "-S"]
+    other = Host("g", "a", (), {}, become=True, become_user="www")
+    with pytest.raises(UnreachableError, match="headway needs root"):
+        Reach(PACK, lambda _host: transport).open(other, silent)

