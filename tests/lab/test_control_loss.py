@@ -254,9 +254,10 @@ def test_two_controllers_want_the_same_host(stands: Sequence[Stand], prove: Proo
     """The second is turned away with 4 and changes nothing; so is whoever types on the host."""
     one = stands[0]
     one.back_to_a()
-    with one.at(stand.STARTED) as first:
+    with one.at(stand.OPEN) as first:
         second = one.fleet.invoke("rollback", one.host)
         typed = one.host.ssh(["headway-host", "rollback"])
+        one.host.path(stand.GO).touch()
         said = first.said()
     assert outcome(second) == (4, "locked")
     assert typed.returncode == 4, typed.stdout
