@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from typing import Dict, Iterable, Iterator, List, Optional, Tuple
 
+from headway.runner.changes import ADOPTED_ROLE
 from headway.runner.machine import Machine
 from headway.runner.resources import ResourceError, venv
 from headway.runner.resources.owner import group_name, owner_name
@@ -24,7 +25,6 @@ PROPERTIES = (
     "MainPID",
     "ControlGroup",
 )
-ROLE = "adopted"
 _OTHERS_READ = 0o004
 _LARGEST_CONFIG = 256 * 1024  # bytes; a larger file in a command line is weights, not settings
 
@@ -41,7 +41,7 @@ def part_of(
     files = {each.path: each for each in (*env_files, *configs)}
     part = Part(
         name,
-        ROLE,
+        ADOPTED_ROLE,
         resources=(*files.values(), held),
         argv=options(words),
         env_names=_env_names(machine, env_files, seen),

@@ -17,6 +17,8 @@ from headway.wire.resources import (
     unit_path,
 )
 
+ADOPTED_ROLE = "adopted"
+
 
 @dataclass(frozen=True)
 class Change:
@@ -83,6 +85,18 @@ def paths(resource: Resource) -> Tuple[str, ...]:
 def owned(release: Release) -> Set[str]:
     """Name everything a release owns."""
     return {path for part in release.parts for res in switching(part) for path in paths(res)}
+
+
+def leaving(old: Optional[Part], target: Release) -> Tuple[Resource, ...]:
+    """Name what goes with an old side: all it switches that the target does not own.
+
+    Of an adopted part only the units go. The files they named lay there before headway, and what
+    comes may read them, too: a script of a command line was deleted once under the new engine.
+    """
+    adopted = old is not None and old.role == ADOPTED_ROLE
+    going: Tuple[Resource, ...] = units_of(old) if adopted else switching(old)
+    kept = owned(target)
+    return tuple(resource for resource in going if not kept.intersection(paths(resource)))
 
 
 def touched(changes: Tuple[Change, ...], tried: Iterable[str]) -> Tuple[Change, ...]:

@@ -8,7 +8,15 @@ from typing import Callable, Dict, Iterable, Optional, Set, Tuple
 
 from headway.runner import guard, resources, systemd
 from headway.runner.beneath import concerns, uncovered
-from headway.runner.changes import Change, owned, paths, started_units, switching, units_of
+from headway.runner.changes import (
+    Change,
+    leaving,
+    owned,
+    paths,
+    started_units,
+    switching,
+    units_of,
+)
 from headway.runner.clock import Clock
 from headway.runner.machine import Machine
 from headway.runner.watch import Watch
@@ -64,10 +72,8 @@ class Steps:
         def work() -> str:
             if change.new is None:
                 self._disable(change.old)
-            kept = owned(target)
-            leaving = [res for res in switching(change.old) if not kept.intersection(paths(res))]
-            was = uncovered(under, change, target)
-            resources.go_back(leaving, switching(change.new), was, self.machine)
+            going, was = leaving(change.old, target), uncovered(under, change, target)
+            resources.go_back(going, switching(change.new), was, self.machine)
             systemd.daemon_reload(self.machine.run)
             return ""
 
@@ -94,9 +100,9 @@ class Steps:
 
         def work() -> str:
             kept = owned(start)
-            leaving = [res for res in switching(change.new) if not kept.intersection(paths(res))]
+            going = [res for res in switching(change.new) if not kept.intersection(paths(res))]
             was = before_of(change, before)
-            resources.go_back(leaving, switching(change.old), was, self.machine)
+            resources.go_back(going, switching(change.old), was, self.machine)
             systemd.daemon_reload(self.machine.run)
             return ""
 

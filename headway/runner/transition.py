@@ -27,6 +27,7 @@ from headway.runner.changes import (
 )
 from headway.runner.hearing import Hearing, sentence
 from headway.runner.phases import Trigger, after
+from headway.runner.records import RecordError
 from headway.runner.resources import ResourceError
 from headway.runner.steps import (
     StepError,
@@ -258,8 +259,12 @@ class Running:
         return self.keep()
 
     def _adopted(self, accepted: Tuple[Acceptance, ...]) -> Iterator[Release]:
+        """Name the adopted releases one may still go back to: to a damaged record nobody can."""
         for acceptance in accepted:
-            release = self.work.records.release(acceptance.release)
+            try:
+                release = self.work.records.release(acceptance.release)
+            except RecordError:
+                continue
             if release.origin is Origin.ADOPTED:
                 yield release
 

@@ -4,123 +4,43 @@ Cases are data: tests/cases/bad_input/. Each breaks a host from outside, types a
 """
 
 import json
-import os
-import shlex
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
-from tests.control.bad_input import Case, cases, is_one_line, written
+from tests.control.bad_input import Case, cases, is_one_line
 from tests.lab.host import Host, HostSpec
-from tests.lab.lab import REPO, Lab
+from tests.lab.lab import Lab
 from tests.lab.looks import FOLDERS, RECORD, Entry, tree
 from tests.lab.proof import Proofs
-from tests.lab.recipes import OPS_PASSWORD
 from tests.lab.record import pids
+from tests.lab.workbench import OTHERWISE, Workbench
 
 pytestmark = [pytest.mark.lab, pytest.mark.rollout]
 
 ITEM = "6 bad input"
-HEADWAY = [sys.executable, "-c", "from headway.control.program import main; main()"]
 SPECS = {
     "sick1": HostSpec("sick1"),
     "sick2": HostSpec("sick2", login="ops"),
     "nopy": HostSpec("nopy", without=("/usr/bin/python3",)),
     "old": HostSpec("old", "bullseye"),
 }
-ENGINE = {
-    "role": "service",
-    "name": "web",
-    "program": "/usr/bin/python3",
-    "words": ["/opt/standin/engine.py"],
-    "options": {"port": 8000},
-    "port": 8000,
-}
-OTHERWISE = {"env": {"CHANGED": "yes"}}
-HOMES = ("HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
 PLACES = (*FOLDERS, "/root", "/home")
 
 
-class Bench:
-    """One host, a fleet that describes it, and headway as it is typed."""
-
-    def __init__(self, lab: Lab, host: Host, folder: Path) -> None:
-        self.lab = lab
-        self.host = host
-        self.folder = folder
-
-    def describe(self, case: Case, **engine: object) -> None:
-        """Write the fleet of a case anew; `engine` are variables of the one instance."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        roles: list[dict[str, Any]] = [{**ENGINE, **engine, **case.engine}]
-        files = {"tasks.py": "", **case.files}
-        if case.role:
-            roles.append({"role": "bad", "name": "b"})
-            files["roles/bad/role.yaml"] = case.role
-        variables = {**self.lab.connection(self.host), "roles": roles}
-        if self.host.spec.login == "ops":
-            variables["ansible_become_password"] = OPS_PASSWORD
-        given = {name: v for name, v in {**variables, **case.vars}.items() if v is not None}
-        hosts = {"all": {"hosts": {self.host.name: given}}}
-        files["inventory/hosts.yaml"] = yaml.safe_dump(hosts)
-        written(self.folder, {name: self._filled(text) for name, text in files.items()})
-
-    def type(self, words: str) -> "subprocess.CompletedProcess[str]":
-        """Run headway in the fleet's folder, in nobody's home."""
-        env = {**os.environ, **dict.fromkeys(HOMES, str(self.folder)), "PYTHONPATH": str(REPO)}
-        env.pop("SSH_AUTH_SOCK", None)
-        return subprocess.run(
-            [*HEADWAY, *shlex.split(words)],
-            cwd=self.folder,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=90,
-            check=False,
-        )
-
-    def seen(self) -> tuple[dict[str, Entry], set[int], object]:
-        """Look at what must not change: files, the engine's processes, where the host stands."""
-        running = pids(self.host.cgroup / "system.slice/web.service")
-        return tree(self.host, PLACES), running, _stands(self.host)
-
-    def shell(self, lines: str) -> None:
-        """Break or mend the host from outside, whatever its sshd and logins are worth."""
-        if lines:
-            self.host.inside(["sh", "-ec", lines])
-
-    @contextmanager
-    def broken(self, case: Case) -> Iterator[None]:
-        """Break the host, and mend it whatever comes."""
-        if case.first:
-            self.type(case.first)
-        try:
-            self.shell(case.broken)
-            yield
-        finally:
-            self.shell(case.mended)
-            if case.last:
-                assert self.type(case.last).returncode == 0
-
-    def _filled(self, text: str | bytes | None) -> str | bytes | None:
-        return text.replace("{address}", self.host.address) if isinstance(text, str) else text
-
-
-def stands(benches: Mapping[str, Bench]) -> None:
+def stands(benches: Mapping[str, Workbench]) -> None:
     """See that sick1 runs an accepted release; where it does already, nothing is to be done."""
     bench = benches.get("sick1")
     if bench is not None:
         bench.describe(Case("accepted"))
         done = bench.type("rollout --host sick1")
         assert done.returncode == 0, done.stderr
+
+
+def seen(host: Host) -> tuple[dict[str, Entry], set[int], object]:
+    """Look at what must not change: files, the engine's processes, where the host stands."""
+    return tree(host, PLACES), pids(host.cgroup / "system.slice/web.service"), _stands(host)
 
 
 def _stands(host: Host) -> object:
@@ -155,15 +75,15 @@ def test_it_is_one_line_and_nothing_is_changed(
     found = cases(group)
     names = list(dict.fromkeys(case.host for case in found))
     booted = hosts(*(SPECS[name] for name in names), fresh=group == "unfit")
-    benches = {host.name: Bench(lab, host, tmp_path / host.name) for host in booted}
+    benches = {host.name: Workbench(lab, host, tmp_path / host.name) for host in booted}
     stands(benches)
     for case in found:
         bench = benches[case.host]
         bench.describe(case, **OTHERWISE)
         with bench.broken(case):
-            before = bench.seen()
+            before = seen(bench.host)
             done = bench.type(case.verb or f"rollout --host {bench.host.name}")
-            after = bench.seen()
+            after = seen(bench.host)
         is_one_line(case, done.returncode, done.stdout, done.stderr)
         assert after == before, f"{case.name}: changed the host"
     stands(benches)

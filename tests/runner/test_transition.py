@@ -72,6 +72,17 @@ def test_a_unit_that_cannot_start_is_the_release_s_fault(world: World, attempt: 
     assert attempt.state().rejected[0].release == b.id
 
 
+def test_a_damaged_record_of_long_ago_stops_nothing(world: World, attempt: Attempt) -> None:
+    """It ended the runner once, and each one that picked up, where B was proved and not kept."""
+    for words in "ab":
+        attempt.bring(release_of((part(world, "engine", words),)))
+    old = attempt.state().accepted[1].release
+    world.disk.write(f"/var/lib/headway/releases/{old}.json", b"{oops")
+    rested = attempt.bring(release_of((part(world, "engine", "c"),)))
+    assert rested.outcome == "accepted"
+    assert attempt.state().accepted[2].release == old
+
+
 def test_an_unchanged_neighbour_keeps_its_launch(world: World, attempt: Attempt) -> None:
     """The part is what restarts; the other one of the host runs on, unguarded."""
     router = part(world, "router", "one")

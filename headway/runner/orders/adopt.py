@@ -53,6 +53,6 @@ def _adopt(session: Session, order: Adopt) -> FromHost:
 def _running(session: Session, state: State) -> Release:
     """Give the running release; one whose record is damaged holds nothing any more."""
     try:
-        return session.records.release(state.running())
+        return session.records.whole_release(state.running(), session.machine.blobs)
     except RecordError:
         return EMPTY
