@@ -56,8 +56,10 @@ def test_walking_gives_the_same_places_as_asking() -> None:
 
 
 _keys = st.text(st.characters(min_codepoint=97, max_codepoint=122), min_size=1, max_size=6)
+# PyYAML writes Unicode's line breaks bare where it should escape them; it reads them as a space.
+_texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x85\u2028\u2029"))
 _values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False),
+    st.none() | st.booleans() | st.integers() | _texts | st.floats(allow_nan=False),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_keys, inner, max_size=3),
     max_leaves=12,
 )
