@@ -14,7 +14,7 @@ in phases.py. Recovery enters the same methods; there is no other path.
 from dataclasses import dataclass, replace
 from typing import Callable, Iterator, Optional, Set, Tuple
 
-from headway.runner import ballast, evidence, retention
+from headway.runner import ballast, evidence, images, retention
 from headway.runner.acceptance import with_accepted
 from headway.runner.beneath import beneath, uncovered
 from headway.runner.changes import (
@@ -29,14 +29,7 @@ from headway.runner.hearing import Hearing, sentence
 from headway.runner.phases import Trigger, after
 from headway.runner.records import RecordError
 from headway.runner.resources import ResourceError
-from headway.runner.steps import (
-    StepError,
-    before_of,
-    contents,
-    images,
-    units_to_restart,
-    units_uncovered,
-)
+from headway.runner.steps import StepError
 from headway.runner.subject import current
 from headway.runner.work import Work
 from headway.wire.event import Moved, Rested
@@ -102,7 +95,7 @@ class Running:
         if self.work.desk.wish():
             return self._close(Exit.REFUSED, None, "called off before anything was touched")
         try:
-            before = images(self.work.machine, self.changes, self.start)
+            before = images.take(self.work.machine, self.changes, self.start)
         except ResourceError as error:
             return self._close(Exit.REFUSED, None, f"there would be no way back: {error}")
         drift = tuple(wrong for c in self.changes for wrong in self.work.steps.wrong(c.old))
@@ -161,7 +154,7 @@ class Running:
         under = self._state().under
         steps.write(change, self.target, under)
         self.hearing.starts(change.name)
-        again = units_uncovered(change, uncovered(under, change, self.target))
+        again = images.units_uncovered(change, uncovered(under, change, self.target))
         steps.start(change.name, (*started_units(change.new), *again))
 
     def _try_gate(self, gate: Gate, change: Change) -> Optional[Trial]:
@@ -318,7 +311,7 @@ class Running:
             self.work.steps.unguard(self.transition.id, self.units)
             for change in self.changes:
                 self._start_down(
-                    change.name, units_to_restart(change, self.transition.before, self.start)
+                    change.name, images.units_to_restart(change, self.transition.before, self.start)
                 )
         except StepError as error:
             stuck = f"{why}; going back failed: {error}"
@@ -330,7 +323,7 @@ class Running:
     def _take_back(self, change: Change) -> None:
         """Bring one part back, or raise StepError with what keeps it from being healthy."""
         before = self.transition.before
-        units = units_to_restart(change, before, self.start)
+        units = images.units_to_restart(change, before, self.start)
         moved = self._launch(change.old)
         if not self._is_whole(change, units):
             self.work.steps.stop(change, moved)
@@ -350,8 +343,10 @@ class Running:
             return False
         if any(current(self.work.machine.run, unit) is None for unit in units):
             return False
-        now = images(self.work.machine, (change,), self.start)
-        if contents(now) != contents(before_of(change, self.transition.before)):
+        now = images.take(self.work.machine, (change,), self.start)
+        if images.contents(now) != images.contents(
+            images.before_of(change, self.transition.before)
+        ):
             return False
         return self._as_it_was(change.old)
 
