@@ -16,10 +16,10 @@ from tests.lab.command import LabError, detached, run
 from tests.lab.record import (
     MOUNT_SOURCE,
     Record,
+    end_cgroup,
     mount_source,
     pids,
     unified_hierarchy,
-    wait_empty,
     wait_unlinked,
 )
 
@@ -150,8 +150,7 @@ class Host:
             self._freeze(on=True)
             (self.cgroup / "cgroup.kill").write_text("1")
             self._freeze(on=False)
-        if not wait_empty(self.cgroup, 10):
-            raise LabError(f"{self.name}: processes {sorted(pids(self.cgroup))} outlived its PID 1")
+        end_cgroup(self.cgroup)
         wait_unlinked(f"vb-{self.name}")
 
     def _freeze(self, *, on: bool) -> None:

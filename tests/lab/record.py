@@ -117,8 +117,12 @@ def wait_empty(cgroup: Path, seconds: float) -> bool:
     return True
 
 
-def _undo_cgroup(made: Made) -> None:
-    cgroup = Path(made.name)
+def end_cgroup(cgroup: Path) -> None:
+    """Kill everything in a cgroup and remove it with all below.
+
+    It must not be used again: Linux 6.14 and later kill what systemd 257 clones into a cgroup that
+    was killed before.
+    """
     if not cgroup.exists():
         return
     (cgroup / "cgroup.kill").write_text("1")
@@ -136,6 +140,10 @@ def _undo_cgroup(made: Made) -> None:
             if time.monotonic() > until:
                 raise LabError(f"{cgroup} does not go: look at what is in it") from None
             time.sleep(0.01)
+
+
+def _undo_cgroup(made: Made) -> None:
+    end_cgroup(Path(made.name))
 
 
 # -- network and sysctl
