@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,19 @@ from tests.lab.lab import Lab
 from tests.lab.proof import Proofs
 from tests.lab.stand import Stand, stand
 
+HERE = Path(__file__).parent
 PROOFS = pytest.StashKey[Proofs]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Cheap tests first; then the lab's own, which clear the machine; then all that stands on it."""
+
+    def turn(item: pytest.Item) -> int:
+        if HERE not in item.path.parents:
+            return 0
+        return 1 if item.path.name == "test_lab.py" else 2
+
+    items.sort(key=turn)
 
 
 @pytest.fixture(scope="session")
