@@ -18,7 +18,7 @@ PROOFS = pytest.StashKey[Proofs]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Cheap tests first; then the lab's own, which clear the machine; then all that stands on it."""
+    """Cheap tests first, then the lab's own, which clear the machine, then all that stand on it."""
 
     def turn(item: pytest.Item) -> int:
         if HERE not in item.path.parents:
