@@ -13,7 +13,11 @@ from pathlib import Path
 import pytest
 
 from headway.runner import guard
+from headway.runner.changes import Change
+from headway.runner.records import Records
+from headway.runner.steps import Steps
 from headway.wire.phase import Phase
+from headway.wire.record import Before, Transition
 from headway.wire.release import Release, release_of
 from tests.runner.attempt import Attempt, part
 from tests.runner.world import PowerCut, World
@@ -61,6 +65,13 @@ class Scene:
         act(attempt, b)
         return world.disk.steps
 
+    def boots(self, world: World, where: str) -> None:
+        """Boot, and see that nothing runs by itself that was not accepted."""
+        world.power_back()
+        if Attempt(world).state().running() == self.a.id:
+            unproven = [u for u in world.systemd.up if "Description=a" not in world.systemd.text(u)]
+            assert not unproven, f"{where}: {unproven} started unproven"
+
     def check(self, world: World, attempt: Attempt, where: str) -> None:
         """See that the host is whole."""
         state = attempt.state()
@@ -91,19 +102,63 @@ def memory() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.parametrize("second", ["b", "WRONG-health"])
-def test_a_cut_at_any_durable_write_leaves_a_or_b(memory: Path, second: str) -> None:
-    """Cut the rollout of B everywhere; boot; recover; look."""
-    scene = Scene(memory, second)
+def cut_everywhere(scene: Scene) -> int:
+    """Cut the rollout of B at every step; boot; recover; look. Give the number of steps."""
     total = scene.steps(lambda attempt, b: attempt.bring(b))
-    assert total > 40
     for step in range(1, total + 1):
         world, attempt, _, b = scene.fresh()
         assert _cut(world, partial(attempt.bring, b), step)
-        world.power_back()
+        where = f"cut at {step} of {total}"
+        scene.boots(world, where)
         after = Attempt(world)
         after.pick_up()
-        scene.check(world, after, f"cut at {step} of {total}")
+        scene.check(world, after, where)
+    return total
+
+
+@pytest.mark.parametrize("second", ["b", "WRONG-health"])
+def test_a_cut_at_any_durable_write_leaves_a_or_b(memory: Path, second: str) -> None:
+    """Whatever was being written: the tree is A's or B's, and only what was accepted starts."""
+    assert cut_everywhere(Scene(memory, second)) > 40
+
+
+def test_a_guard_that_is_not_put_is_found_out(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sweep is not vacuous: without guards B starts by itself after a cut."""
+    scene = Scene(memory, "b")
+    monkeypatch.setattr(guard, "put", lambda *_: None)
+    with pytest.raises(AssertionError, match="started unproven"):
+        cut_everywhere(scene)
+
+
+def test_two_writes_in_the_wrong_order_are_found_out(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sweep is not vacuous: with files written before the note that they are, A is lost."""
+    scene = Scene(memory, "b")
+    keep, write = Records.keep_transition, Steps.write
+    late: list[Transition] = []
+
+    def keep_later(self: Records, transition: Transition) -> None:
+        """Hold back the note of a part that is being tried."""
+        if transition.tried:
+            late.append(transition)
+        else:
+            keep(self, transition)
+
+    def write_first(
+        self: Steps, change: Change, target: Release, under: tuple[Before, ...]
+    ) -> None:
+        """Write the part, and only then what was held back."""
+        write(self, change, target, under)
+        while late:
+            keep(Records(self.machine.disk), late.pop())
+
+    monkeypatch.setattr(Records, "keep_transition", keep_later)
+    monkeypatch.setattr(Steps, "write", write_first)
+    with pytest.raises(AssertionError):
+        cut_everywhere(scene)
 
 
 def test_a_cut_during_recovery_is_recovered_too(memory: Path) -> None:
@@ -116,7 +171,7 @@ def test_a_cut_during_recovery_is_recovered_too(memory: Path) -> None:
             second += 1
             world, attempt, _, b = scene.fresh()
             _cut(world, partial(attempt.bring, b), first)
-            world.power_back()
+            scene.boots(world, f"cut at {first}")
             if not _cut(world, Attempt(world).pick_up, second):
                 break
             world.power_back()
