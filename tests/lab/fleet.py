@@ -61,6 +61,7 @@ defaults:
   require: []              # lines that this launch's log must have
   ask: []                  # a command that is one more gate
   ask_s: 20
+  outside: []              # files of the fleet that pytest judges it by, through the network
   restart: always
 subject: "{{ instance }}.service"
 listens: ["{{ port }}"]
@@ -86,7 +87,8 @@ resources:
           EnvironmentFile: "/etc/{{ instance }}/env"
           Restart: "{{ restart }}"
           RestartSec: 1
-          LogRateLimitIntervalSec: 0
+          LogRateLimitIntervalSec: 1s
+          LogRateLimitBurst: 1000000
           TimeoutStopSec: 5
         Install: {WantedBy: multi-user.target}
       exec:
@@ -101,6 +103,7 @@ gates:
   - options: {}
   - journal: {when: "{{ require != [] }}", require: "{{ require }}", deadline_s: 3}
   - command: {when: "{{ ask != [] }}", argv: "{{ ask }}", deadline_s: "{{ ask_s }}"}
+  - outside: {when: "{{ outside != [] }}", tests: "{{ outside }}"}
 """
 CHECK = '''\
 """Somebody let this host begin: /var/go lies there."""
