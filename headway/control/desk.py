@@ -113,8 +113,8 @@ class Desk:
         return over_ssh(pack(self.fleet), chosen, self.become_password)
 
     def call_ahead(self) -> None:
-        """Begin to log in to the hosts, while the rest of the verb is loaded and rendered."""
-        self.reach = self.reach.connecting(self.hosts)
+        """Begin to call the hosts, while the rest of the verb is loaded and rendered."""
+        self.reach.call_ahead(self.hosts)
 
     def options(self, reason: str = "", **allowed: Any) -> "Options":  # noqa: ANN401
         """Give what most verbs need besides their hosts; `allowed` are fields of Orders."""

@@ -154,6 +154,7 @@ def overhead_ms(ndjson: str, host: str) -> int:
 
 def _timed(argv: Sequence[str], folder: Path) -> tuple[float, str]:
     env = {**os.environ, "PYTHONPATH": str(REPO)}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has its bytecode, as paramiko has
     began = time.perf_counter()
     done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, check=False)
     took = time.perf_counter() - began

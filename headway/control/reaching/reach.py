@@ -2,15 +2,16 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from headway.control.errors import UnreachableError
 from headway.control.inventory.model import Host
+from headway.control.reaching.bootstrap import serve_argv
 from headway.control.reaching.conversation import Session, converse
 from headway.control.reaching.pack import Pack
 from headway.control.reaching.sudo import Sudo
-from headway.control.reaching.transport import Transport
+from headway.control.reaching.transport import Stream, Transport
 from headway.control.secrets import Secret
 from headway.control.telling.story import Connecting, Sending, Sink
 
@@ -22,20 +23,25 @@ AHEAD = 32
 
 @dataclass(frozen=True)
 class Reach:
-    """The way to any host of a fleet. `dial` makes the bare transport: SSH, or a test's double."""
+    """The way to any host of a fleet. `dial` makes the bare transport: SSH, or a test's double.
+
+    `ahead` holds the lines to hosts that were called before they were needed.
+    """
 
     pack: Pack
     dial: Dial
     become_password: Secret | None = None
     ssh_config: Path | None = None
+    ahead: "dict[str, _Line]" = field(default_factory=dict, compare=False)
 
     def open(self, host: Host, tell: Sink, *, again: bool = False) -> Session:
         """Connect and hear the runner's hello; UnreachableError where that cannot be had."""
         tell(Connecting(host.name, host.address, again))
-        transport = self.dial(host)
+        line = self.ahead.pop(host.name, None)
+        transport = line.transport() if line is not None else self.line(host)
         try:
             return converse(
-                self._as_root(transport, host),
+                transport,
                 host.name,
                 self.pack,
                 python=_python(host),
@@ -45,23 +51,20 @@ class Reach:
             transport.close()
             raise
 
-    def connecting(self, hosts: Sequence[Host]) -> "Reach":
-        """Begin to log in to these hosts now; whoever opens one later finds it connected.
+    def call_ahead(self, hosts: Sequence[Host]) -> None:
+        """Log in to these hosts now, and ask for the runner's hello; `open` finds it said.
 
-        Nothing is run there: it is the handshakes that a host can do while we render.
+        Nothing is changed there: it is what a host can do while we load and render.
         """
-        lines = {host.name: _Line(self.dial, host) for host in hosts[:AHEAD]}
+        self.ahead.update({host.name: _Line(self, host) for host in hosts[:AHEAD]})
 
-        def dial(host: Host) -> Transport:
-            line = lines.pop(host.name, None)
-            return line.transport() if line is not None else self.dial(host)
-
-        return replace(self, dial=dial)
-
-    def _as_root(self, transport: Transport, host: Host) -> Transport:
+    def line(self, host: Host) -> Transport:
+        """Connect to a host, as root."""
+        transport = self.dial(host)
         if not host.become:
             return transport
         if host.become_user != "root":
+            transport.close()
             raise UnreachableError(
                 f"{host.name}: ansible_become_user is {host.become_user}, and headway needs root"
             )
@@ -70,10 +73,10 @@ class Reach:
 
 
 class _Line:
-    """A connection that is being made in a thread."""
+    """A host that is being called in a thread."""
 
-    def __init__(self, dial: Dial, host: Host) -> None:
-        self._dial = dial
+    def __init__(self, reach: Reach, host: Host) -> None:
+        self._reach = reach
         self._host = host
         self._made: Transport | None = None
         self._failed: Exception | None = None
@@ -89,9 +92,31 @@ class _Line:
 
     def _make(self) -> None:
         try:
-            self._made = self._dial(self._host)
+            transport = self._reach.line(self._host)
+            argv = serve_argv(self._reach.pack.sha256, _python(self._host))
+            self._made = _Begun(transport, argv)
         except Exception as error:  # noqa: BLE001 # raised again where the verb waits for it
             self._failed = error
+
+
+class _Begun:
+    """A Transport on which one program runs already: whoever starts it finds it under way."""
+
+    def __init__(self, inner: Transport, argv: Sequence[str]) -> None:
+        self._inner = inner
+        self._argv = list(argv)
+        self._stream: Stream | None = inner.converse(argv)
+
+    def converse(self, argv: Sequence[str]) -> Stream:
+        """Give the program that runs, or start another one."""
+        stream, self._stream = self._stream, None
+        if stream is None or list(argv) != self._argv:
+            return self._inner.converse(argv)
+        return stream
+
+    def close(self) -> None:
+        """Leave the host."""
+        self._inner.close()
 
 
 def over_ssh(

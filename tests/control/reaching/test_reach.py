@@ -1,6 +1,6 @@
 """A host is reached by the way its inventory says, and may be called before it is needed."""
 
-import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -20,22 +20,23 @@ def silent(_told: Told) -> None:
 
 
 def test_a_call_ahead_connects_at_once_and_is_used_once(tmp_path: Path) -> None:
-    """The connection is made while nobody waits for it; a second opening makes another one."""
+    """The runner says hello while nobody waits for it, once; a second opening calls anew."""
     installed(PACK, tmp_path)
     dialled: list[LocalTransport] = []
-    connected = threading.Event()
 
     def dial(_host: Host) -> LocalTransport:
         dialled.append(LocalTransport(tmp_path))
-        connected.set()
         return dialled[-1]
 
-    reach = Reach(PACK, dial).connecting([GPU1])
-    assert connected.wait(5)
-    assert dialled[0].started == []
+    reach = Reach(PACK, dial)
+    reach.call_ahead([GPU1])
+    until = time.monotonic() + 5
+    while not (dialled and dialled[0].started) and time.monotonic() < until:
+        time.sleep(0.01)
     for used in (1, 2):
         reach.open(GPU1, silent).close()
         assert [transport.closed for transport in dialled] == [True] * used
+        assert [len(transport.started) for transport in dialled] == [1] * used
 
 
 def test_what_kept_a_call_ahead_from_connecting_is_said_when_it_is_needed() -> None:
@@ -46,7 +47,8 @@ def test_what_kept_a_call_ahead_from_connecting_is_said_when_it_is_needed() -> N
         tries.append(host.name)
         raise UnreachableError("gpu1: nobody listens there")
 
-    reach = Reach(PACK, dial).connecting([GPU1])
+    reach = Reach(PACK, dial)
+    reach.call_ahead([GPU1])
     for times in (1, 2):
         with pytest.raises(UnreachableError, match="nobody listens"):
             reach.open(GPU1, silent)
