@@ -24,6 +24,7 @@ def rollout(  # noqa: PLR0913 # one keyword an option
     maintenance: bool = False,
     on_invalid: str = "hold",
     confirm: bool = False,
+    confirm_within: str = "",
     lint: bool = True,
     budget: str = "",
     floor: str = "",
@@ -45,6 +46,7 @@ def rollout(  # noqa: PLR0913 # one keyword an option
         no_way_back=no_way_back,
         maintenance=maintenance,
         confirm=confirm,
+        deadlines_s={"confirm": whole("confirm_within", confirm_within)} if confirm_within else {},
     )
     options = replace(
         options,

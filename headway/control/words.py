@@ -36,6 +36,7 @@ HELP: Mapping[str, str] = {
     "floor": "how many other instances of the group must be accepted and healthy (default: all)",
     "wait": "seconds to wait for another transition on a host (default: not at all)",
     "confirm": "ask before a proved release is kept, over a new connection",
+    "confirm_within": "seconds until silence counts as no confirmation (default: 900)",
     "to": "the id of the accepted release to go back to (default: the newest one not running)",
     "current_secrets": "keep the secret files of the running release, not the recorded ones",
     "unit": "a unit to adopt (default: those the roles of the host use); repeatable",

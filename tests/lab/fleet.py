@@ -21,19 +21,11 @@ from tests.lab.lab import REPO, Lab
 from tests.lab.recipes import OPS_PASSWORD
 
 TASKS = '''\
-"""The tasks of this fleet: headway's own, and two for what an operator cannot wait for."""
+"""The tasks of this fleet: headway's own, and a confirmation as a controller gives it."""
 
 from headway.control.rolling import rollout as work
 from headway.control.verbs import namespace
 from headway.control.words import acts
-
-
-@acts
-def unsure(desk, *, wait="5", again=False):
-    """Roll out with a confirmation to be given within so many seconds (15 minutes by itself)."""
-    waits = {"confirm": int(wait)}
-    options = desk.options(confirm=True, again=again, deadlines_s=waits)
-    return work.rollout(desk.hosts, options, desk.tell)
 
 
 @acts
@@ -42,7 +34,6 @@ def confirm(desk):
     return work.request(desk.hosts, "confirm", desk.options(), desk.tell)
 
 
-namespace.add_task(unsure)
 namespace.add_task(confirm)
 '''
 TEMPLATE = "colour = {{ colour }}\nof = {{ instance }}\n"

@@ -63,9 +63,8 @@ class Stand:
         """Roll B out and come back at this very moment, with the controller still there."""
         self.host.path(GO).unlink(missing_ok=True)
         self.fleet.describe(self.host, engine={**B, **moment.more})
-        words = ["--wait", "60"] if moment.alone else []
-        verb = "unsure" if moment.alone else "rollout"
-        with self.fleet.begin(verb, self.host, "--again", *words) as controller:
+        words = ["--confirm", "--confirm-within", "60"] if moment.alone else []
+        with self.fleet.begin("rollout", self.host, "--again", *words) as controller:
             if moment.alone:
                 reaches(self.host, "TRYING", "start")
                 controller.kill()

@@ -197,7 +197,8 @@ def silence(more: Mapping[str, object], one: Stand) -> None:
     """Nobody can confirm: B is held, or goes back where the way in was touched."""
     unsure = Moment("unsure", "TRYING", "start", more, alone=True)
     one.fleet.describe(one.host, engine={**B, **more})
-    with one.fleet.begin("unsure", one.host, "--again", "--wait", CONFIRM_S) as controller:
+    words = ("--again", "--confirm", "--confirm-within", CONFIRM_S)
+    with one.fleet.begin("rollout", one.host, *words) as controller:
         reaches(one.host, unsure.phase, unsure.step)
         with unplugged(one.host):
             controller.kill()
@@ -220,7 +221,8 @@ def silence(more: Mapping[str, object], one: Stand) -> None:
 def in_time(more: Mapping[str, object], one: Stand) -> None:
     """The controller confirms by itself, over a connection of its own."""
     one.fleet.describe(one.host, engine={**B, **more})
-    said = one.fleet.invoke("unsure", one.host, "--again", "--wait", "30")
+    words = ("--again", "--confirm", "--confirm-within", "30")
+    said = one.fleet.invoke("rollout", one.host, *words)
     assert outcome(said) == (0, "accepted")
     assert len(said.told("connecting")) == 2
     assert one.host.path(WAY_IN).exists() is bool(more)

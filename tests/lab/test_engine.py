@@ -36,7 +36,7 @@ def completion(host: Host, command: str) -> str:
     return str(json.loads(told.stdout)["choices"][0]["text"])
 
 
-@pytest.mark.parametrize("recipe", ["bookworm", "trixie"])
+@pytest.mark.parametrize("recipe", ["bookworm", pytest.param("trixie", marks=pytest.mark.long)])
 def test_the_real_engine_quotes_the_marker(hosts: Hosts, recipe: str) -> None:
     """The copy model answers with what followed the same words before."""
     [host] = hosts(HostSpec(recipe, recipe))

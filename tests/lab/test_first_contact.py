@@ -73,8 +73,8 @@ def test_what_served_before_comes_back_whole(bench: Workbench, prove: Proofs) ->
     "damage",
     [
         "sed -i s/engine.py/other.py/ /var/lib/headway/releases/*",
-        "rm /var/lib/headway/blobs/*/*",
-        "rm /var/lib/headway/state.json",
+        pytest.param("rm /var/lib/headway/blobs/*/*", marks=pytest.mark.long),
+        pytest.param("rm /var/lib/headway/state.json", marks=pytest.mark.long),
     ],
 )
 def test_adopt_goes_on_from_what_runs_when_the_record_is_damaged(

@@ -55,7 +55,7 @@ def say(value):
 TINY = "labtiny-1.0-py3-none-any.whl"
 
 
-@pytest.fixture(params=["bullseye", "bookworm"])
+@pytest.fixture(params=["bullseye", pytest.param("bookworm", marks=pytest.mark.long)])
 def host(request: pytest.FixtureRequest, hosts: Boot) -> Host:
     """Give a host of each age, with the runner's code on it."""
     [host] = hosts(HostSpec(f"res-{request.param[:4]}", request.param))

@@ -19,7 +19,7 @@ def test_an_unchanged_fleet_costs_little_more_than_its_logins(
     lab: Lab, prove: Proofs, tmp_path: Path
 ) -> None:
     """At most twice `paramiko connect + exec true`, one exec a host, a small runner, sent once."""
-    figures = measure(lab, tmp_path, rounds=7)
+    figures = measure(lab, tmp_path, rounds=5)
     for line in figures.lines():
         prove("5 speed", "ten lab hosts, whole processes in turns", line)
     assert figures.ten.ratio <= MOST_RATIO
