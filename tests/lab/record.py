@@ -5,6 +5,7 @@ place, the bridge by its hardware address, processes by the cgroup that the lab 
 """
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -99,11 +100,11 @@ def unified_hierarchy() -> Path:
 def pids(cgroup: Path) -> set[int]:
     """Return every process of a cgroup and of those below it."""
     found: set[int] = set()
-    for procs in cgroup.rglob("cgroup.procs"):
+    for folder, _, _ in os.walk(cgroup):  # passes over a cgroup that ends meanwhile
         try:
-            found.update(map(int, procs.read_text().split()))
+            found.update(map(int, Path(folder, "cgroup.procs").read_text().split()))
         except OSError:
-            continue  # the cgroup ended while it was read
+            continue
     return found
 
 
