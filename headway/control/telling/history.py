@@ -8,6 +8,7 @@ only module with SQL.
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from headway.control.telling import story
 from headway.wire.event import Moved, Reported, Rested
 
 VARIABLE = "HEADWAY_HISTORY"
+BUSY_S = 5  # for another controller that writes
 
 MIGRATIONS = (
     """
@@ -219,15 +221,29 @@ def _opened(path: Path) -> sqlite3.Connection:
     """Open the file, make it when it is not there, and bring it to the newest schema."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Hosts tell their story from threads of their own; the sinks take turns.
-    database = sqlite3.connect(path, timeout=5, check_same_thread=False)
+    database = sqlite3.connect(path, timeout=BUSY_S, check_same_thread=False)
     try:
-        database.execute("PRAGMA journal_mode = WAL")
+        _keep_wal(database)
         database.execute("PRAGMA synchronous = NORMAL")
         _migrated(database)
     except BaseException:
         database.close()
         raise
     return database
+
+
+def _keep_wal(database: sqlite3.Connection) -> None:
+    """Keep a write-ahead log; SQLite's own timeout does not wait for this change of mode."""
+    until = time.monotonic() + BUSY_S
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 def _migrated(database: sqlite3.Connection) -> None:
