@@ -5,11 +5,9 @@ Taken before anything is undone, within 10 s, best effort: evidence never stops 
 
 import hashlib
 import os
-from typing import List
 
 from headway.runner import ballast, changes
 from headway.runner.machine import Machine
-from headway.runner.records import Records
 from headway.wire.marks import ROOT
 from headway.wire.release import Release
 
@@ -44,11 +42,6 @@ def snapshot(machine: Machine, transition: str, release: Release) -> None:
             machine.disk.rmtree(f"{ROOT}/failed/{name}")
     except OSError:
         return
-
-
-def failed(records: Records) -> List[str]:
-    """Name the transitions whose evidence is kept, newest first."""
-    return sorted(records.disk.names(ROOT + "/failed"), reverse=True)
 
 
 def _keep_words(machine: Machine, folder: str, unit: str) -> None:

@@ -26,6 +26,7 @@ from headway.wire.event import (
     Body,
     Event,
     Moved,
+    Noted,
     Replied,
     Reported,
     Rested,
@@ -156,6 +157,7 @@ _SAID: Dict[Type[Body], Callable[[Any], str]] = {
     StepDone: lambda body: (
         f"{body.part or 'host'}  {body.step}  {body.took_ms / 1000:.1f} s  {body.detail}"
     ),
+    Noted: lambda body: f"note: {body.text}",
     Waiting: lambda body: f"{body.part}  {body.gate}  waits: {body.reason}",
     Reported: _reported,
     Asked: lambda body: f"{body.ask.part or 'host'}  asks to {body.ask.what}: {body.ask.detail}",

@@ -43,18 +43,3 @@ class HostLock:
         except BlockingIOError:
             return False
         return True
-
-
-def is_held(disk: Disk) -> bool:
-    """Say whether somebody holds the lock right now."""
-    try:
-        fd = os.open(disk.real(PATH), os.O_RDWR)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False
