@@ -110,6 +110,7 @@ def test_a_foreign_process_on_the_port_is_named(host: Host) -> None:
         assert "python3 -m http.server 8000) in /system.slice/other.service" in report.evidence[0]
 
 
+@pytest.mark.long  # test_verdicts shows it by a whole rollout
 def test_a_restart_loop_is_never_healthy(host: Host) -> None:
     """It listens and answers for a while after each start."""
     loop = f"(sleep 1.5; kill $$) & exec {ENGINE[0][0]} " + " ".join(
@@ -124,6 +125,7 @@ def test_a_restart_loop_is_never_healthy(host: Host) -> None:
         assert ask(host, "health", HEALTH, 5).verdict is not PASS
 
 
+@pytest.mark.long  # test_verdicts shows it by a whole rollout
 def test_an_earlier_launchs_line_never_satisfies(host: Host) -> None:
     """The unit's journal has the line; this launch has not."""
     start(host)
@@ -137,6 +139,7 @@ def test_an_earlier_launchs_line_never_satisfies(host: Host) -> None:
     assert ask(host, "journal", required, 2).verdict is FAIL
 
 
+@pytest.mark.long  # test_verdicts shows it by a whole rollout
 def test_a_gates_own_time_judges_nothing(host: Host) -> None:
     """A command that does not end says nothing of the release."""
     start(host)
@@ -148,6 +151,7 @@ def test_a_gates_own_time_judges_nothing(host: Host) -> None:
     assert host.ssh("pgrep -fx 'sleep 60'").stdout == ""
 
 
+@pytest.mark.long  # test_verdicts shows it by a whole rollout
 def test_an_expired_start_deadline_is_a_fail(host: Host) -> None:
     """It runs, and never listens."""
     start(host, (("/bin/sleep", "1000"),))
