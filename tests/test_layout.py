@@ -23,7 +23,7 @@ HOMES = {
     "fabric": "headway/control/reaching/ssh",
     "jinja2": "headway/control/rendering/templates.py",
     "paramiko": "headway/control/reaching/ssh",
-    "pynvml": "headway/runner/nvml.py",
+    "pynvml": "headway/runner/cards/nvml.py",
     "rich": "headway/control/telling/console.py",
     "sqlite3": "headway/control/telling/history.py",
     "subprocess": "headway/control/local.py headway/runner/process.py",  # one a side

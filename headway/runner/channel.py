@@ -1,11 +1,12 @@
 """The conversation's two ends: lines of JSON, and raw bytes after a Bytes line."""
 
+import hashlib
 import os
 import select
-from typing import Optional
+from typing import List, Optional
 
 from headway.wire.loader import line, load, parse
-from headway.wire.talk import FromController, FromHost
+from headway.wire.talk import Bytes, FromController, FromHost
 
 _CHUNK = 1 << 16
 
@@ -17,6 +18,7 @@ class Channel:
         self.source = source
         self.sink = sink
         self._read = bytearray(heard)
+        self._later: List[FromController] = []
         self.open = True
 
     def say(self, value: FromHost) -> None:
@@ -30,6 +32,25 @@ class Channel:
 
     def hear(self, wait_s: Optional[float] = None) -> Optional[FromController]:
         """Read one line: None when the controller is gone, or silent for `wait_s` seconds."""
+        if self._later:
+            return self._later.pop(0)
+        return self._next(wait_s)
+
+    def parcel(self) -> Optional[bytes]:
+        """Read what a Bytes line announces; what is said before it is heard afterwards.
+
+        None when the controller is gone, or the bytes are not what the line says.
+        """
+        while True:
+            heard = self._next(None)
+            if heard is None:
+                return None
+            if isinstance(heard, Bytes):
+                data = self.raw(heard.size)
+                return data if hashlib.sha256(data).hexdigest() == heard.sha256 else None
+            self._later.append(heard)
+
+    def _next(self, wait_s: Optional[float]) -> Optional[FromController]:
         while b"\n" not in self._read:
             if not self._fill(wait_s):
                 return None

@@ -148,7 +148,15 @@ class _Asking:
     def _answer(self, before: Optional[Subject], *, weighed: bool) -> Judgement:
         present = (subject.current(self.machine.run, unit) for unit in self.leaving)
         cgroups = tuple(launch.cgroup for launch in present if launch is not None)
-        tools = tools_of(self.machine, self.part, self.differences, self._left_s, cgroups)
+        tools = tools_of(
+            self.machine,
+            self.part,
+            self.differences,
+            self._left_s,
+            leaving=cgroups,
+            baseline=self.gate.baseline,
+            fate=lambda: self._fate(before if weighed else None),
+        )
         try:
             params = load(self.check.Params, self.gate.params, (self.gate.name,))
         except WireError as error:
@@ -165,8 +173,15 @@ class _Asking:
                 return Judgement(answered.then, (f"after {allowed} s: {answered.reason}",))
             self._say(answered.reason)
             self.clock.sleep(min(next(pauses, 1), max(0, self._left_ms() / 1000)))
-            if weighed and before and subject.fate(before, self.machine.run)[0] is not Fate.SAME:
+            if self._fate(before if weighed else None)[0] is not Fate.SAME:
                 return _unjudged(f"while waiting: {answered.reason}")
+
+    def _fate(self, before: Optional[Subject]) -> Tuple[Fate, str]:
+        """Say what became of the launch that is weighed, if any is."""
+        if before is None:
+            return Fate.SAME, ""
+        fate, _, how = subject.fate(before, self.machine.run)
+        return fate, how
 
     def _ask(self, params: object, before: Optional[Subject], tools: Tools) -> Answered:
         """Put the question once; a check that breaks has judged nothing."""
@@ -217,6 +232,7 @@ class _Asking:
             after=after,
             evidence=tuple(map(self.hush, (*fallen, *answer.evidence))),
             measurements=answer.measurements,
+            findings=answer.findings,
             took_ms=self.clock.boot_ms() - self.began,
         )
 

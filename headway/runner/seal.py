@@ -20,7 +20,7 @@ from headway.wire.record import State
 from headway.wire.release import Release
 from headway.wire.resources import Package
 from headway.wire.talk import Done, Said
-from headway.wire.tools import Http, HttpAnswer
+from headway.wire.tools import Http, HttpAnswer, Streaming
 from headway.wire.verdict import Verdict
 
 _LAUNCH = "/run/systemd/units/invocation:"
@@ -83,6 +83,17 @@ class Overheard:
         if method == "GET" and url.startswith("http://"):
             self._remember(url, headers or {}, answer.status)
         return answer
+
+    def stream(
+        self,
+        method: str,
+        url: str,
+        body: Optional[bytes] = None,
+        headers: Optional[Dict[str, str]] = None,
+        timeout_s: int = 30,
+    ) -> Streaming:
+        """Hear an answer while it comes: no seal can ask that again."""
+        return self.http.stream(method, url, body, headers, timeout_s)
 
     def _remember(self, url: str, headers: Dict[str, str], status: int) -> None:
         place, _, path = url[len("http://") :].partition("/")

@@ -1,7 +1,7 @@
 """Events of a transition: what happened, in order, by sequence number."""
 
 from dataclasses import dataclass
-from typing import Optional, Union
+from typing import Optional, Tuple, Union
 
 from headway.wire.gate import Report
 from headway.wire.phase import Phase
@@ -37,6 +37,21 @@ class StepDone:
 
 
 @dataclass(frozen=True)
+class Rung:
+    """A rung of eviction was climbed: what was held before and after it, a line each.
+
+    `rung` is "stop", "cgroup", "holders", "named", "node" or "reboot" (FIELD 3.3).
+    """
+
+    part: str
+    rung: str
+    before: Tuple[str, ...]
+    after: Tuple[str, ...]
+    took_ms: int
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
 class Noted:
     """Something a person should know before it matters: what cannot be held, what differs today."""
 
@@ -64,7 +79,7 @@ class Reported:
 class Ask:
     """The host's question to the controller; silence until the deadline counts as `default`.
 
-    `what` is "floor", "outside", "confirm" (later: "drain", "undrain", "evict").
+    `what` is "floor", "outside", "confirm", "evict" (later: "drain", "undrain").
     """
 
     n: int
@@ -114,7 +129,7 @@ class Rested:
     sentence: str
 
 
-Body = Union[Moved, StepBegan, StepDone, Noted, Waiting, Reported, Asked, Replied, Rested]
+Body = Union[Moved, StepBegan, StepDone, Rung, Noted, Waiting, Reported, Asked, Replied, Rested]
 
 
 @dataclass(frozen=True)

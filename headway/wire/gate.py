@@ -17,6 +17,33 @@ class Where(str, Enum):
 
 
 @dataclass(frozen=True)
+class Measurement:
+    """A number a gate saw, in whole units named by `unit` (ms, bytes, tokens, milli-tokens/s)."""
+
+    name: str
+    value: int
+    unit: str
+    n: int = 1
+    spread: int = 0
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Measurements that were pinned for a class and a role: what relative thresholds go by.
+
+    `name` is "CLASS/ROLE". The controller puts it into a gate before OPEN, so that a host judges
+    by what the operator saw, and not by what it happened to measure last.
+    """
+
+    name: str
+    measured: Tuple[Measurement, ...]
+
+    def of(self, name: str) -> Optional[Measurement]:
+        """Find a measurement by its name."""
+        return next((one for one in self.measured if one.name == name), None)
+
+
+@dataclass(frozen=True)
 class Gate:
     """One question to one part. `kind` names the module in checks/ that answers it.
 
@@ -31,7 +58,7 @@ class Gate:
     deadline_s: int = 0
     retries: int = 0
     params: Dict[str, Json] = field(default_factory=dict)
-    baseline: Optional[str] = None
+    baseline: Optional[Baseline] = None
 
 
 @dataclass(frozen=True)
@@ -67,23 +94,17 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """A number a gate saw, in whole units named by `unit` (ms, bytes, tokens, milli-tokens/s)."""
-
-    name: str
-    value: int
-    unit: str
-    n: int = 1
-    spread: int = 0
-
-
-@dataclass(frozen=True)
 class Judgement:
-    """A check's answer. Evidence: numbers, the lines that decided, and the command to ask again."""
+    """A check's answer. Evidence: numbers, the lines that decided, and the command to ask again.
+
+    `findings` are conditions it met, by their ids in findings.json; a degradation among them keeps
+    the run from setting a baseline.
+    """
 
     verdict: Verdict
     evidence: Tuple[str, ...]
     measurements: Tuple[Measurement, ...] = ()
+    findings: Tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,3 +132,4 @@ class Report:
     evidence: Tuple[str, ...]
     measurements: Tuple[Measurement, ...] = ()
     took_ms: int = 0
+    findings: Tuple[str, ...] = ()

@@ -11,6 +11,7 @@ Answers and Requests at any time. The last line is Done or Trouble.
 
     C  (starts runner/HASH)                 R  Hello
     C  Rollout                              R  Missing | Said(Rested unchanged), Done
+    C  Bytes + raw                          R  Wanting (any order, the first time on a host)
     C  Bytes + raw, ..., Go                 R  Said, Said, Said ...
     C  Answer, Request                      R  Done
 """
@@ -18,6 +19,7 @@ Answers and Requests at any time. The last line is Done or Trouble.
 from dataclasses import dataclass, field
 from typing import Dict, Optional, Tuple, Union
 
+from headway.wire.cards import CardsSeen, Holder
 from headway.wire.event import Answer, Event
 from headway.wire.gate import Criteria
 from headway.wire.loader import Json
@@ -104,6 +106,30 @@ class Park:
 
 
 @dataclass(frozen=True)
+class Evict:
+    """Free the cards of what is left of the accepted release's parts; `parts` () is all of them.
+
+    What runs and belongs to a living subject is left alone, and so is what is not ours: that is
+    listed, and ended only where `orders.may_kill` names it as PID:STARTTIME.
+    """
+
+    orders: Orders
+    parts: Tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Free:
+    """Told to a node: end what holds cards in one cgroup of one guest, by the node's own pids.
+
+    `guest` is the VMID of a container; `cgroup` is the instance's path as the guest sees it.
+    """
+
+    guest: int
+    cgroup: str
+    orders: Orders
+
+
+@dataclass(frozen=True)
 class Request:
     """A person's wish to the transition in hand: "confirm", "abort", "hold", "resume", "accept".
 
@@ -115,7 +141,7 @@ class Request:
     reason: str = ""
 
 
-Order = Union[Rollout, Rollback, Repair, Look, Follow, Check, Adopt, Park, Request]
+Order = Union[Rollout, Rollback, Repair, Look, Follow, Check, Adopt, Park, Evict, Free, Request]
 
 
 @dataclass(frozen=True)
@@ -132,7 +158,20 @@ class Go:
 
 
 FromController = Union[
-    Rollout, Rollback, Repair, Look, Follow, Check, Adopt, Park, Request, Bytes, Go, Answer
+    Rollout,
+    Rollback,
+    Repair,
+    Look,
+    Follow,
+    Check,
+    Adopt,
+    Park,
+    Evict,
+    Free,
+    Request,
+    Bytes,
+    Go,
+    Answer,
 ]
 
 
@@ -147,6 +186,14 @@ class Hello:
     python: str
     boot_id: str
     hostname: str
+
+
+@dataclass(frozen=True)
+class Wanting:
+    """A part of the runner that travels apart is needed here: the answer is its Bytes."""
+
+    satchel: str
+    blob: Blob
 
 
 @dataclass(frozen=True)
@@ -202,6 +249,19 @@ class Looked:
     releases: Tuple[Release, ...] = ()
     history: Tuple[Event, ...] = ()
     facts: Dict[str, Json] = field(default_factory=dict)
+    cards: Optional[CardsSeen] = None
+
+
+@dataclass(frozen=True)
+class Freed:
+    """What a node did for a guest: who was ended, who still holds a card of that cgroup, and why.
+
+    `pid`s are the node's. `sentence` says what keeps it from being done, "" where it is done.
+    """
+
+    ended: Tuple[Holder, ...] = ()
+    left: Tuple[Holder, ...] = ()
+    sentence: str = ""
 
 
 @dataclass(frozen=True)
@@ -220,4 +280,4 @@ class Trouble:
     sentence: str
 
 
-FromHost = Union[Hello, Missing, Said, Looked, Done, Trouble]
+FromHost = Union[Hello, Wanting, Missing, Said, Looked, Freed, Done, Trouble]

@@ -6,10 +6,12 @@ ones, a test brings tables.
 
 import typing
 from dataclasses import dataclass
-from typing import Dict, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterator, Optional, Sequence, Tuple
 
-from headway.wire.gate import Subject
+from headway.wire.cards import CardsSeen
+from headway.wire.gate import Baseline, Subject
 from headway.wire.release import Part
+from headway.wire.verdict import Fate
 
 
 class Unreached(Exception):  # noqa: N818 # it names what happened to the request
@@ -29,6 +31,14 @@ class HttpAnswer:
     body: bytes
     headers: Dict[str, str]
     took_ms: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Bytes of an answer as they came, and when: microseconds of one monotonic clock."""
+
+    at_us: int
+    data: bytes
 
 
 @dataclass(frozen=True)
@@ -90,8 +100,35 @@ class Space:
     free_inodes: int
 
 
+class Streaming(typing.Protocol):
+    """An answer that is still coming. `sent_us` is when its request was out."""
+
+    @property
+    def status(self) -> int:
+        """Give the HTTP status."""
+        ...
+
+    @property
+    def headers(self) -> Dict[str, str]:
+        """Give the headers by lower-case name."""
+        ...
+
+    @property
+    def sent_us(self) -> int:
+        """Give the time at which the request was sent, on the clock of the pieces."""
+        ...
+
+    def pieces(self) -> Iterator[Piece]:
+        """Give what comes, as it comes, to its end; Unreached where it breaks or time is up."""
+        ...
+
+    def close(self) -> None:
+        """Leave it; a server that goes on talking is not listened to."""
+        ...
+
+
 class Http(typing.Protocol):
-    """Ask this host's own services; no proxy, no redirect is followed."""
+    """Ask this host's own services; no proxy, no redirect is followed. Any thread may ask."""
 
     def ask(
         self,
@@ -102,6 +139,17 @@ class Http(typing.Protocol):
         timeout_s: int = 30,
     ) -> HttpAnswer:
         """Send one request, or raise Unreached."""
+        ...
+
+    def stream(
+        self,
+        method: str,
+        url: str,
+        body: Optional[bytes] = None,
+        headers: Optional[Dict[str, str]] = None,
+        timeout_s: int = 30,
+    ) -> Streaming:
+        """Send one request and hear its answer while it comes, all within `timeout_s`."""
         ...
 
 
@@ -147,6 +195,18 @@ class Proc(typing.Protocol):
         """Name the processes of a cgroup and all below it."""
         ...
 
+    def status(self, pid: int) -> Dict[str, str]:
+        """Read /proc/PID/status by its names (VmSwap is "12 kB"); {} when it is gone."""
+        ...
+
+
+class Cards(typing.Protocol):
+    """Look at the NVIDIA cards, in a child that is ended where the driver hangs."""
+
+    def look(self, *, pairs: bool = False) -> CardsSeen:
+        """Read every card now; `pairs` adds what the driver grants between them."""
+        ...
+
 
 class HostView(typing.Protocol):
     """Look at the machine and at what the release wants of it."""
@@ -168,12 +228,22 @@ class HostView(typing.Protocol):
         ...
 
 
+def _unweighed() -> Tuple[Fate, str]:
+    return Fate.SAME, ""
+
+
+def _no_limit() -> int:
+    return 3600
+
+
 @dataclass(frozen=True)
 class Tools:
     """What a check is handed: how to look, and which part of which release it is about.
 
     `leaving` are the cgroups of units that are stopped before this part starts: what they hold now
-    is not in its way.
+    is not in its way. `fate` says what became of the subject by now, for checks of several stages:
+    where it is not SAME, stop asking. `left_s` is what is left of the gate's deadline. `baseline`
+    is what relative thresholds go by, None where none is pinned.
     """
 
     http: Http
@@ -181,5 +251,9 @@ class Tools:
     journal: Journals
     proc: Proc
     host: HostView
+    cards: Cards
     part: Part
     leaving: Tuple[str, ...] = ()
+    baseline: Optional[Baseline] = None
+    fate: Callable[[], Tuple[Fate, str]] = _unweighed
+    left_s: Callable[[], int] = _no_limit

@@ -5,12 +5,14 @@ case leaves out is as on a healthy host.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import util
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from headway.wire.cards import CardsSeen
 from headway.wire.gate import Answered, Subject
 from headway.wire.loader import load
 from headway.wire.release import Part, SubjectSpec
@@ -20,6 +22,7 @@ from headway.wire.tools import (
     Journal,
     JournalLine,
     Listener,
+    Piece,
     Ran,
     Space,
     Tools,
@@ -64,7 +67,16 @@ def tools_of(world: Mapping[str, Any]) -> Tools:
     """Build the tools that show this world."""
     table = Tables(world)
     leaving = tuple(world.get("leaving", ()))
-    return Tools(table, table.run, table, table, table, _part(world.get("part", {})), leaving)
+    return Tools(
+        http=table,
+        run=table.run,
+        journal=table,
+        proc=table,
+        host=table,
+        cards=table,
+        part=_part(world.get("part", {})),
+        leaving=leaving,
+    )
 
 
 def _part(facts: Mapping[str, Any]) -> Part:
@@ -79,6 +91,31 @@ def _part(facts: Mapping[str, Any]) -> Part:
         subject=SubjectSpec(UNIT),
         listens=tuple(facts.get("listens", [8080])),
     )
+
+
+@dataclass(frozen=True)
+class Told:
+    """An answer that comes in one piece."""
+
+    answer: HttpAnswer
+    sent_us: int = 0
+
+    @property
+    def status(self) -> int:
+        """Give its status."""
+        return self.answer.status
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Give its headers."""
+        return self.answer.headers
+
+    def pieces(self) -> Iterator[Piece]:
+        """Give it when it took as long as its row says."""
+        yield Piece(self.answer.took_ms * 1000, self.answer.body)
+
+    def close(self) -> None:
+        """Leave it."""
 
 
 class Tables:
@@ -111,6 +148,17 @@ class Tables:
             return HttpAnswer(401, b"", {}, 1)
         text = json.dumps(row["json"]) if "json" in row else row.get("body", "")
         return HttpAnswer(row.get("status", 200), text.encode(), {}, row.get("took_ms", 3))
+
+    def stream(
+        self,
+        method: str,
+        url: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: int = 30,
+    ) -> "Told":
+        """Give the same answer in one piece."""
+        return Told(self.ask(method, url, body, headers, timeout_s))
 
     def run(
         self,
@@ -157,6 +205,18 @@ class Tables:
     def pids(self, cgroup: str) -> tuple[int, ...]:
         """Give the main process."""
         return (200,) if cgroup == CGROUP else ()
+
+    def status(self, pid: int) -> dict[str, str]:
+        """Give a process's status."""
+        found: dict[str, str] = self.world.get("status", {}).get(pid, {"VmSwap": "0 kB"})
+        return found
+
+    # --- cards -------------------------------------------------------------------------------
+
+    def look(self, *, pairs: bool = False) -> CardsSeen:
+        """Give the cards; without `pairs` nothing of what lies between them."""
+        seen = load(CardsSeen, self.world.get("cards", {}))
+        return seen if pairs else replace(seen, pairs=())
 
     # --- host --------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ One order a conversation. A rollout stops at Missing until the caller asks for t
 sends the blobs and Go. Words may be said from any thread; they are heard in one.
 """
 
+import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +31,7 @@ from headway.wire.talk import (
     Order,
     Request,
     Trouble,
+    Wanting,
 )
 
 HELLO_S = 60
@@ -66,7 +68,7 @@ def converse(  # noqa: PLR0913 # what a conversation needs to know of its host
     except BaseException:
         ear.stream.close()
         raise
-    return Session(transport, ear, hello, progress)
+    return Session(transport, ear, hello, progress, pack)
 
 
 def _hello(host: str, words: str) -> Hello:
@@ -95,9 +97,15 @@ class Session:
     """A runner that said hello, and the way to it; a transition goes on when it is closed."""
 
     def __init__(
-        self, transport: Transport, ear: "_Ear", hello: Hello, progress: Progress = _silent
+        self,
+        transport: Transport,
+        ear: "_Ear",
+        hello: Hello,
+        progress: Progress,
+        pack: Pack,
     ) -> None:
         self.hello = hello
+        self._pack = pack
         self._transport = transport
         self._ear = ear
         self._progress = progress
@@ -128,6 +136,9 @@ class Session:
     def _words(self, blobs: Mapping[str, bytes]) -> Iterator[FromHost]:
         while True:
             word = self._ear.word()
+            if isinstance(word, Wanting):
+                self._hand(word.satchel)
+                continue
             yield word
             if isinstance(word, (Done, Trouble)):
                 return
@@ -146,6 +157,12 @@ class Session:
     def _say(self, data: bytes) -> None:
         with self._mouth:
             self._ear.stream.send(data)
+
+    def _hand(self, satchel: str) -> None:
+        data = self._pack.satchels[satchel]
+        with self._mouth:
+            head = line(Bytes(hashlib.sha256(data).hexdigest(), len(data)))
+            _send(self._ear.stream, "runner", head + data, self._progress)
 
     def _supply(self, missing: Missing, blobs: Mapping[str, bytes]) -> None:
         lacking = [blob.sha256[:12] for blob in missing.blobs if blob.sha256 not in blobs]

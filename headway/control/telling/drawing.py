@@ -181,6 +181,9 @@ def _said(pen: _Pen, body: event.Body) -> Iterator[Line]:
             yield pen.fact(body.to.value, body.why or sentence, style)
         case event.StepDone():
             yield pen.step(_of(body.part, body.step), "done", "quiet", body.took_ms, body.detail)
+        case event.Rung():
+            yield pen.fact(f"evict {body.rung}", body.sentence or took(body.took_ms), "unsure")
+            yield from map(below, body.after)
         case event.Noted():
             yield pen.fact("note", body.text)
         case event.Waiting():

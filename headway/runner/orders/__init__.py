@@ -21,6 +21,8 @@ KNOWN = (
     "check",
     "adopt",
     "park",
+    "evict",
+    "free",
     "request",
 )
 

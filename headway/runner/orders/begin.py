@@ -104,6 +104,8 @@ def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
         session.records.keep_release(target)
         for note in notes:
             tell(Noted(note))
+        if not session.equip(criteria.gates if criteria else ()):
+            return None
         _stage(session, tell, way, orders, going_back=going_back)
         if not session.channel.open:
             return None  # nobody is there to hear what would begin now

@@ -1,7 +1,7 @@
 """Judge what runs now by these criteria; nothing is changed but the criteria's name."""
 
 from dataclasses import replace
-from typing import List
+from typing import List, Optional
 
 from headway.runner import judging
 from headway.runner.lock import HostLock, LockedError
@@ -19,12 +19,14 @@ _CODES = {
 }
 
 
-def obey(session: Session, order: Check) -> FromHost:
+def obey(session: Session, order: Check) -> Optional[FromHost]:
     """Ask each gate of the accepted release; all passed, the new criteria count from now on."""
     state = session.records.state()
     release = session.records.release(state.running())
     if not release.parts:
         return Done(Exit.REFUSED, "nothing was ever accepted on this host")
+    if not session.equip(order.criteria.gates):
+        return None
     reports: List[Report] = []
     for gate in order.criteria.gates:
         part = release.part(gate.part)

@@ -3,16 +3,18 @@
 from dataclasses import replace
 from typing import List
 
-from headway.runner import facts, observe
+from headway.runner import facts, observe, satchels
 from headway.runner.orders import standing
 from headway.runner.orders.session import Session
 from headway.runner.records import RecordError
+from headway.runner.tools.cards import RealCards
 from headway.wire.event import Event, Rested
 from headway.wire.phase import Exit
 from headway.wire.release import EMPTY, Release
 from headway.wire.talk import Done, FromHost, Look, Looked, Trouble
 
 HISTORY = 50
+CARDS_S = 10
 
 
 def obey(session: Session, order: Look) -> FromHost:
@@ -46,6 +48,8 @@ def obey(session: Session, order: Look) -> FromHost:
         looked = replace(looked, history=tuple(_history(session)), releases=tuple(kept))
     if order.facts:
         looked = replace(looked, facts=facts.facts(machine))
+        if session.equip() and satchels.has_cards(machine.disk):
+            looked = replace(looked, cards=RealCards(lambda: CARDS_S).look(pairs=True))
     session.channel.say(looked)
     return Done(Exit.ACCEPTED)
 

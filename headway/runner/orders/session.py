@@ -2,18 +2,21 @@
 
 import os
 from dataclasses import dataclass
-from typing import Optional
+from typing import Optional, Tuple
 
+from headway.runner import satchels
 from headway.runner.channel import Channel
 from headway.runner.clock import Clock
 from headway.runner.machine import Machine
 from headway.runner.records import Records
 from headway.runner.resources.error import reason
 from headway.wire.event import Event, Rested
+from headway.wire.gate import Gate
 from headway.wire.marks import ROOT
 from headway.wire.phase import Exit, Phase
 from headway.wire.record import State
-from headway.wire.talk import Done, Said
+from headway.wire.satchels import satchels_for
+from headway.wire.talk import Done, Said, Wanting
 from headway.wire.verdict import Verdict
 
 
@@ -25,6 +28,23 @@ class Session:
     machine: Machine
     records: Records
     clock: Clock
+
+    def equip(self, gates: Tuple[Gate, ...] = ()) -> bool:
+        """Have what this machine and these gates need beside the runner; False: it did not come."""
+        cards = ("cards",) if satchels.has_cards(self.machine.disk) else ()
+        wanted = (*cards, *satchels_for(tuple(gate.kind for gate in gates)))
+        return all(self._need(name) for name in dict.fromkeys(wanted))
+
+    def _need(self, satchel: str) -> bool:
+        blob = satchels.lacking(satchel)
+        if blob is None:
+            return True
+        self.channel.say(Wanting(satchel, blob))
+        data = self.channel.parcel()
+        if data is None:
+            return False
+        satchels.unpack(satchel, data)
+        return True
 
     def rest(
         self, code: Exit, outcome: str, sentence: str, verdict: Optional[Verdict] = None

@@ -1,12 +1,14 @@
 """HTTP to this host's own services: no proxy, no redirect, nothing of the environment."""
 
 import time
-from typing import TYPE_CHECKING, Callable, Dict, Optional
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Callable, Dict, Iterator, Optional
 
-from headway.wire.tools import HttpAnswer, Unreached
+from headway.wire.tools import HttpAnswer, Piece, Unreached
 
 if TYPE_CHECKING:
-    from http.client import HTTPResponse
+    from http.client import HTTPConnection, HTTPResponse
     from socket import socket
 
 BODY_LIMIT = 16 * 1024 * 1024  # bytes of an answer that are kept
@@ -28,44 +30,113 @@ class RealHttp:
         timeout_s: int = 30,
     ) -> HttpAnswer:
         """Send one request and read its answer whole within `timeout_s`, or raise Unreached."""
+        began = time.monotonic()
+        answer = self.stream(method, url, body, headers, timeout_s)
+        data = bytearray()
+        try:
+            for piece in answer.pieces():
+                data += piece.data
+                if len(data) >= BODY_LIMIT:
+                    break
+        finally:
+            answer.close()
+        took_ms = int((time.monotonic() - began) * 1000)
+        return HttpAnswer(answer.status, bytes(data), answer.headers, took_ms)
+
+    def stream(
+        self,
+        method: str,
+        url: str,
+        body: Optional[bytes] = None,
+        headers: Optional[Dict[str, str]] = None,
+        timeout_s: int = 30,
+    ) -> "RealStreaming":
+        """Send one request and hear its answer while it comes, or raise Unreached."""
         import http.client
-        import socket
         from urllib.parse import urlsplit
 
         parts = urlsplit(url)
         allowed_s = min(timeout_s, self.left_s())
-        began = time.monotonic()
         secure = parts.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         connection = kind(parts.hostname or "", parts.port, timeout=allowed_s)
+        until = time.monotonic() + allowed_s
         target = (parts.path or "/") + ("?" + parts.query if parts.query else "")
         try:
-            connection.request(method, target, body, headers or {})
-            answer = connection.getresponse()
-            data = _body(answer, connection.sock, began + allowed_s)
-        except ConnectionRefusedError:
-            raise Unreached(f"{url}: nobody listens", refused=True) from None
-        except (socket.timeout, TimeoutError):  # two things before Python 3.10
-            raise Unreached(f"{url}: no answer within {allowed_s} s") from None
-        except (OSError, http.client.HTTPException) as error:
-            raise Unreached(f"{url}: {type(error).__name__}: {error}") from None
-        finally:
+            with _translated(url, allowed_s):
+                connection.request(method, target, body, headers or {})
+                sent_us = _now_us()
+                # taken now: a connection that is to be closed hands its socket over
+                sock = connection.sock
+                answer = connection.getresponse()
+        except BaseException:
             connection.close()
-        names = {name.lower(): value for name, value in answer.getheaders()}
-        return HttpAnswer(answer.status, data, names, int((time.monotonic() - began) * 1000))
+            raise
+        return RealStreaming(connection, answer, sock, sent_us, until, _Asked(url, allowed_s))
 
 
-def _body(answer: "HTTPResponse", sock: "Optional[socket]", until: float) -> bytes:
-    """Read what comes until time is up: a server that trickles must not hold the gate."""
-    data = bytearray()
-    while len(data) < BODY_LIMIT:
-        left = until - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        if sock is not None:
-            sock.settimeout(left)
-        chunk = answer.read1(_CHUNK)
-        if not chunk:
-            break
-        data += chunk
-    return bytes(data)
+class RealStreaming:
+    """An answer that is still coming, until its time is up: a trickle must not hold the gate."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 # made in one place
+        self,
+        connection: "HTTPConnection",
+        answer: "HTTPResponse",
+        sock: "Optional[socket]",
+        sent_us: int,
+        until: float,
+        asked: "_Asked",
+    ) -> None:
+        self.status = answer.status
+        self.headers = {name.lower(): value for name, value in answer.getheaders()}
+        self.sent_us = sent_us
+        self._connection = connection
+        self._answer = answer
+        self._sock = sock
+        self._until = until
+        self._asked = asked
+
+    def pieces(self) -> Iterator[Piece]:
+        """Give what comes, as it comes; Unreached where it breaks or time is up."""
+        with _translated(self._asked.url, self._asked.allowed_s):
+            while True:
+                left = self._until - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError
+                if self._sock is not None:
+                    self._sock.settimeout(left)
+                chunk = self._answer.read1(_CHUNK)
+                if not chunk:
+                    return
+                yield Piece(_now_us(), chunk)
+
+    def close(self) -> None:
+        """Leave it."""
+        self._answer.close()
+        self._connection.close()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    url: str
+    allowed_s: int
+
+
+@contextmanager
+def _translated(url: str, allowed_s: int) -> Iterator[None]:
+    """Turn what can go wrong with a request into Unreached, with a sentence."""
+    import http.client
+    import socket
+
+    try:
+        yield
+    except ConnectionRefusedError:
+        raise Unreached(f"{url}: nobody listens", refused=True) from None
+    except (socket.timeout, TimeoutError):  # two things before Python 3.10
+        raise Unreached(f"{url}: no answer within {allowed_s} s") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise Unreached(f"{url}: {type(error).__name__}: {error}") from None
+
+
+def _now_us() -> int:
+    return time.monotonic_ns() // 1000

@@ -49,6 +49,11 @@ class RealProc:
                 found.extend(int(pid) for pid in _bytes_of(place + "/cgroup.procs").split())
         return tuple(sorted(found))
 
+    def status(self, pid: int) -> Dict[str, str]:
+        """Read /proc/PID/status by its names; {} when it is gone."""
+        rows = self._read(f"/proc/{pid}/status").decode(errors="replace").splitlines()
+        return {name: value.strip() for name, _, value in (row.partition(":") for row in rows)}
+
     def _listener(self, address: str, port: int, pid: int) -> Listener:
         if not pid:
             return Listener(address, port, 0, "", "")

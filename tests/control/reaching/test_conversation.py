@@ -156,3 +156,18 @@ def test_a_cut_connection_is_lost(tmp_path: Path) -> None:
         host.streams[0].cut()
         with pytest.raises(LostError, match="gone"):
             next(words)
+
+
+WANTING = """
+hear()
+say({"wanting": {"satchel": "cards", "blob": {"sha256": "", "size": 0, "secret": False}}})
+size = hear()["bytes"]["size"]
+say({"done": {"exit_code": 0, "sentence": str(len(hear_bytes(size)))}})
+"""
+
+
+def test_a_satchel_is_handed_over_by_the_way(tmp_path: Path) -> None:
+    """Whoever gave the order hears nothing of it: the bytes are the pack's own."""
+    pack = scripted(WANTING)
+    with converse(LocalTransport(tmp_path), "gpu1", pack) as session:
+        assert list(session.order(Follow())) == [Done(0, str(len(pack.satchels["cards"])))]

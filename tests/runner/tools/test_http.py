@@ -129,3 +129,39 @@ def test_what_is_not_http_is_unreached(said: bytes) -> None:
     with speaker as url, pytest.raises(Unreached) as error:
         RealHttp(lambda: 5).ask("GET", url)
     assert not error.value.refused
+
+
+def test_an_answer_is_heard_while_it_comes() -> None:
+    """Each piece has its own time, counted from when the request was out."""
+
+    def speak(connection: socket.socket) -> None:
+        connection.recv(1000)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nX-Who: me\r\n\r\nfirst")
+        time.sleep(0.05)
+        connection.sendall(b"second")
+
+    with peer(speak) as url:
+        answer = RealHttp(lambda: 5).stream("GET", url)
+        pieces = list(answer.pieces())
+        answer.close()
+    assert (answer.status, answer.headers["x-who"]) == (200, "me")
+    assert [piece.data for piece in pieces] == [b"first", b"second"]
+    assert answer.sent_us <= pieces[0].at_us
+    assert pieces[1].at_us - pieces[0].at_us > 40_000
+
+
+def test_an_answer_that_stops_coming_ends_with_its_time() -> None:
+    """What came before is kept by whoever listened; the silence is Unreached."""
+
+    def stall(connection: socket.socket) -> None:
+        connection.recv(1000)
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\nfirst")
+        time.sleep(1.2)
+
+    with peer(stall) as url:
+        answer = RealHttp(lambda: 5).stream("GET", url, timeout_s=1)
+        pieces = answer.pieces()
+        assert next(pieces).data == b"first"
+        with pytest.raises(Unreached, match="no answer within 1 s"):
+            next(pieces)
+        answer.close()
