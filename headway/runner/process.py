@@ -12,13 +12,17 @@ import signal
 import subprocess
 import threading
 import time
-from typing import Dict, Iterator, Optional, Sequence
+from typing import IO, Dict, Iterator, List, Optional, Sequence
 
 from headway.wire.tools import Ran
 
 OUTPUT_LIMIT = 16 * 1024 * 1024  # bytes kept of each stream; the rest is read and dropped
 _CHUNK = 64 * 1024
 _LAST_WORDS_S = 2  # for what a killed group left in its pipes
+_DYING_S = (
+    5.0  # what SIGKILL takes at most where the kernel is not stuck: freeing memory takes time
+)
+_UNDYING: "List[subprocess.Popen[bytes]]" = []  # D state; a forgotten Popen would wait for them
 
 
 class ProcessError(Exception):
@@ -85,6 +89,62 @@ def lines(argv: Sequence[str], deadline_s: int = 60) -> Iterator[bytes]:
         if process.returncode != 0:
             said = os.pread(errors.fileno(), _CHUNK, 0).decode(errors="replace").strip()
             raise ProcessError(f"{argv[0]} ended with code {process.returncode}: {said}")
+
+
+class Companion:
+    """A command that is asked and answers line by line until it is ended.
+
+    Made for what may hang in a driver: no call here outlasts its deadline, not even the end of a
+    process that cannot die. One thread at a time. ProcessError: it cannot be started.
+    """
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._argv = argv
+        self._heard = bytearray()
+        self._errors = os.memfd_create("stderr")
+        try:
+            self._process = _start(argv, None, subprocess.PIPE, self._errors)
+        except OSError as error:
+            os.close(self._errors)
+            raise ProcessError(_cannot_start(argv, error)) from None
+        self.pid = self._process.pid
+
+    def say(self, words: bytes) -> None:
+        """Write some words of at most a pipe's size to it; ProcessError when it has ended."""
+        try:
+            os.write(_fd(self._process.stdin), words)
+        except BrokenPipeError:
+            raise ProcessError(self._last_words()) from None
+
+    def hear(self, until: float) -> Optional[bytes]:
+        """Read its next line, without the newline; None when it is later than `until` before.
+
+        `until` is of time.monotonic(). ProcessError when it ended instead, with its last words.
+        """
+        while (end := self._heard.find(b"\n")) < 0:
+            fd = _fd(self._process.stdout)
+            if not select.select([fd], [], [], max(0.0, until - time.monotonic()))[0]:
+                return None
+            data = os.read(fd, _CHUNK)
+            if not data:
+                raise ProcessError(self._last_words())
+            self._heard += data
+        line = bytes(self._heard[:end])
+        del self._heard[: end + 1]
+        return line
+
+    def end(self) -> bool:
+        """Kill its group; False when it did not die of that, so that nobody waits for it."""
+        died = _kill_and_reap(self._process)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        os.close(self._errors)
+        return died
+
+    def _last_words(self) -> str:
+        said = os.pread(self._errors, _CHUNK, 0).decode(errors="replace").strip()
+        return f"{self._argv[0]} ended: {said.splitlines()[-1] if said else 'it said nothing'}"
 
 
 class _Pipes:
@@ -171,8 +231,19 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _kill_and_reap(process: "subprocess.Popen[bytes]") -> None:
-    """Kill whatever is left of its process group, then reap it; once only."""
-    if process.returncode is None:
+def _kill_and_reap(process: "subprocess.Popen[bytes]") -> bool:
+    """Kill whatever is left of its process group, then reap it; once only.
+
+    False: it hangs in the kernel and does not die of SIGKILL, so it is left to the end of us.
+    """
+    if process.returncode is None and process not in _UNDYING:
         _kill(process)
-        process.wait()
+        if _ended(process, time.monotonic() + _DYING_S):
+            process.wait()
+        else:
+            _UNDYING.append(process)
+    return process.returncode is not None
+
+
+def _fd(pipe: "Optional[IO[bytes]]") -> int:
+    return -1 if pipe is None else pipe.fileno()

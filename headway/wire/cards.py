@@ -32,14 +32,17 @@ class Holder:
 class Card:
     """One card. `used` excludes `reserved` (memory v2). `slowed` are the clock event reasons.
 
-    `capability` is the compute capability, "9.0". `recovery` is the action that NVML asks for:
-    "none", "reset", "reboot", "drain" or "drain and reset". `holders` also name graphics.
+    `capability` is the compute capability, "9.0"; `bus` is as NVML writes it, lower case.
+    `power_limit_mw` is the enforced one; `slowdown_c` where the hardware slows down by itself.
+    `recovery` is the action NVML asks for: "none", "reset", "reboot", "drain", "drain and reset".
+    Replays, ECC errors, recovery and remapped rows are read with pairs only.
     """
 
     index: int
-    uuid: str
-    name: str
+    uuid: str = ""
+    name: str = ""
     bus: str = ""
+    architecture: str = ""
     capability: str = ""
     total: Optional[int] = None
     used: Optional[int] = None
@@ -47,7 +50,11 @@ class Card:
     free: Optional[int] = None
     power_mw: Optional[int] = None
     power_limit_mw: Optional[int] = None
+    power_min_mw: Optional[int] = None
+    power_max_mw: Optional[int] = None
+    power_default_mw: Optional[int] = None
     temperature_c: Optional[int] = None
+    slowdown_c: Optional[int] = None
     busy_percent: Optional[int] = None
     memory_busy_percent: Optional[int] = None
     sm_mhz: Optional[int] = None
@@ -56,9 +63,15 @@ class Card:
     pcie_gen_max: Optional[int] = None
     pcie_width: Optional[int] = None
     pcie_width_max: Optional[int] = None
+    pcie_replays: Optional[int] = None
     ecc: Optional[bool] = None
     ecc_uncorrected: Optional[int] = None
+    remap_pending: Optional[bool] = None
+    remap_failed: Optional[bool] = None
     recovery: Optional[str] = None
+    mig: Optional[bool] = None
+    persistence: Optional[bool] = None
+    compute_mode: str = ""
     numa_node: Optional[int] = None
     holders: Tuple[Holder, ...] = ()
 
@@ -67,7 +80,8 @@ class Card:
 class Pair:
     """What the driver grants from card `a` to card `b`: "ok", or why not; and how they are wired.
 
-    `topology` is the nearest common ancestor as NVML names it, "nvlink" apart in its own field.
+    "" is what it does not say. `topology` is the nearest common ancestor in the words of
+    nvidia-smi topo: PIX, PXB, PHB, NODE, SYS. `links` counts the NVLinks between the two.
     """
 
     a: int
@@ -77,14 +91,15 @@ class Pair:
     nvlink: str
     atomics: str
     topology: str
+    links: int = 0
 
 
 @dataclass(frozen=True)
 class CardsSeen:
     """One look at all cards. `trouble` says in a sentence each why something could not be read.
 
-    No cards and no trouble: there is no NVIDIA driver here, and none was expected.
-    `took_ms` is what NVML itself took.
+    A card that is lost or may not be opened is not among `cards`, but in `trouble`. No cards at
+    all is always said there. `took_ms` is what NVML itself took.
     """
 
     driver: str = ""

@@ -1,0 +1,62 @@
+"""The child that asks NVML: a process of its own, because a wedged card never lets one go.
+
+    python3 -I -S child.py FOLDER...          FOLDERs hold headway and pynvml
+
+A line on stdin, `look` or `look pairs`, is answered by a line a Word on stdout. It ends with its
+parent, and when nobody asked for a while: an open NVML is in the way of a reset.
+"""
+
+import os
+import select
+import sys
+
+IDLE_S = 5.0
+
+
+def main() -> int:
+    """Answer until stdin ends, or until it is quiet for too long."""
+    from headway.runner.cards import opening
+    from headway.runner.cards.nvml import NvmlError, open_nvml
+    from headway.runner.cards.reading import Reading
+    from headway.runner.cards.words import Begun, Word
+    from headway.wire.cards import CardsSeen
+    from headway.wire.loader import line
+
+    def say(word: Word) -> None:
+        os.write(1, line(word))
+
+    say(Begun("the driver"))
+    try:
+        nvml = open_nvml()
+        reading = Reading(nvml)
+    except NvmlError as error:
+        library = opening.library_version(_text("/proc/self/maps"))
+        module = opening.module_version(_text(opening.MODULE))
+        sentence = opening.why_closed(error, module, library)
+        say(CardsSeen(nvml=library, trouble=(sentence,)))
+        return 0
+    while select.select([0], [], [], IDLE_S)[0]:
+        question = os.read(0, 64).split()
+        if not question:
+            break
+        try:
+            for word in reading.look(pairs=b"pairs" in question):
+                say(word)
+        except NvmlError as error:
+            say(CardsSeen(trouble=(f"NVML stopped answering: {error}",)))
+            return 0
+    nvml.close()
+    return 0
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+if __name__ == "__main__":
+    sys.path[:0] = sys.argv[1:]
+    sys.exit(main())
