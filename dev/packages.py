@@ -9,17 +9,21 @@ from tests.lab.command import LabError, run
 
 # program: the package that has it
 PACKAGES = {
+    "gcc": "gcc",
     "ip": "iproute2",
     "mmdebstrap": "mmdebstrap",
     "nsenter": "util-linux",
     "ssh": "openssh-client",
     "systemd-nspawn": "systemd-container",
 }
+HEADERS = {"/usr/include/stdio.h": "libc6-dev"}  # what gcc compiles against comes apart
 
 
 def missing() -> list[str]:
-    """Return the packages that are not there, judged by their programs."""
-    return sorted({package for program, package in PACKAGES.items() if not shutil.which(program)})
+    """Return the packages that are not there, judged by their programs and headers."""
+    programs = {package for program, package in PACKAGES.items() if not shutil.which(program)}
+    headers = {package for header, package in HEADERS.items() if not Path(header).exists()}
+    return sorted(programs | headers)
 
 
 def why_no_lab() -> str:

@@ -19,6 +19,7 @@ from tests.lab.record import (
     end_cgroup,
     mount_source,
     pids,
+    thaw,
     unified_hierarchy,
     wait_unlinked,
 )
@@ -76,6 +77,12 @@ class Host:
     def cgroup(self) -> Path:
         """The cgroup that holds this host and nothing else."""
         return unified_hierarchy() / CGROUP / self.name
+
+    @property
+    def frozen(self) -> Path:
+        """The cgroup of the v1 freezer that holds what dies of nothing, where there is one."""
+        state = self.folder.parents[1]
+        return state / "freezer" / f"{state.name}-{self.name}"
 
     # -- life
 
@@ -145,7 +152,9 @@ class Host:
         """End the host at one instant: SIGKILL to its PID 1 and to everything in it.
 
         It is frozen before: a runner that outlived its systemd by a millisecond would see it fail.
+        What tests/lab/undying.py keeps from dying ends, too.
         """
+        thaw(self.frozen)
         if pids(self.cgroup):
             self._freeze(on=True)
             (self.cgroup / "cgroup.kill").write_text("1")

@@ -4,6 +4,7 @@ Everything is undone in reverse, each thing only if it is still ours: a mount by
 place, the bridge by its hardware address, processes by the cgroup that the lab made for them.
 """
 
+import contextlib
 import json
 import os
 import time
@@ -147,6 +148,27 @@ def _undo_cgroup(made: Made) -> None:
     end_cgroup(Path(made.name))
 
 
+def thaw(frozen: Path) -> None:
+    """Let the processes of a cgroup of the v1 freezer run on, in the one above, and remove it."""
+    if frozen.exists():
+        (frozen / "freezer.state").write_text("THAWED")
+        for pid in pids(frozen):
+            with contextlib.suppress(ProcessLookupError):  # it had been killed, and ends now
+                (frozen.parent / "cgroup.procs").write_text(str(pid))
+        until = time.monotonic() + 5
+        while frozen.exists():
+            try:
+                frozen.rmdir()
+            except OSError:
+                if time.monotonic() > until:
+                    raise LabError(f"{frozen} does not go: look at what is in it") from None
+                time.sleep(0.01)
+
+
+def _undo_frozen(made: Made) -> None:
+    thaw(Path(made.name))
+
+
 # -- network and sysctl
 
 
@@ -191,6 +213,7 @@ def _undo_sysctl(made: Made) -> None:
 _UNDO = {
     "bridge": _undo_bridge,
     "cgroup": _undo_cgroup,
+    "frozen": _undo_frozen,
     "mount": _undo_mount,
     "sysctl": _undo_sysctl,
     "veth": _undo_veth,
