@@ -65,12 +65,12 @@ def _carry(work: Work, transition: Transition) -> None:
     if state.last == transition.id:
         return
     if state.transition == transition.id and state.phase is not Phase.IDLE:
-        running = Running(work, transition, judging.asked_before)
+        running = Running(work, transition, judging.when)
         pick_up(running, state, work.clock.boot_id())
         return
     turned_away = _turned_away(work, state, transition)
     if turned_away is None:
-        Running(work, transition, judging.asked_before).open()
+        Running(work, transition, judging.when).open()
 
 
 def _turned_away(work: Work, state: State, transition: Transition) -> Optional[Rested]:

@@ -22,16 +22,16 @@ class Hearing:
         work: Work,
         transition: Transition,
         units: Tuple[str, ...],
-        asked_before: Callable[[str], bool],
+        when: Callable[[str], str],
     ) -> None:
-        """`asked_before` says whether a kind of gate is asked before anything is stopped."""
+        """`when` says of a kind of gate when it is asked: "before", "between", or ""."""
         self.work = work
         self.kind = transition.kind
         self.units = units
         self.criteria = work.records.criteria(transition.criteria) or Criteria("none", (), "")
         self.reports: List[Report] = list(work.records.reports(transition.id))
         self.load_ms: Dict[str, int] = {}
-        self._asked_before = asked_before
+        self._when = when
         self._started_ms: Dict[str, int] = {}
 
     # --- which ---------------------------------------------------------------------------------
@@ -41,17 +41,18 @@ class Hearing:
 
         A way back must not be refused for want of room that it does not need.
         """
-        if self.kind == "rollback":
-            return ()
-        mine = (gate for gate in self.criteria.gates if gate.part == part)
-        return tuple(gate for gate in mine if self._asked_before(gate.kind))
+        return self._early(part, "before")
+
+    def between(self, part: str) -> Tuple[Gate, ...]:
+        """Name the gates of a part that are asked while it is down: the cards are free then."""
+        return self._early(part, "between")
 
     def after_start(self, part: str) -> Tuple[Gate, ...]:
         """Name the gates of a part that are asked after its start, inside first, then outside."""
         mine = [
             gate
             for gate in self.criteria.gates
-            if gate.part == part and not self._asked_before(gate.kind)
+            if gate.part == part and self._when(gate.kind) != "before"
         ]
         if self.kind == "rollback":
             mine = [gate for gate in mine if gate.kind in _STANDING]
@@ -75,20 +76,26 @@ class Hearing:
         """Say whether anything is judged through the network."""
         return any(gate.where is Where.OUTSIDE for gate in self.criteria.gates)
 
+    def _early(self, part: str, when: str) -> Tuple[Gate, ...]:
+        if self.kind == "rollback":
+            return ()
+        mine = (gate for gate in self.criteria.gates if gate.part == part)
+        return tuple(gate for gate in mine if self._when(gate.kind) == when)
+
     # --- asking --------------------------------------------------------------------------------
 
     def starts(self, part: str) -> None:
         """Note that a part starts now: its load is measured from here."""
         self._started_ms[part] = self.work.clock.boot_ms()
 
-    def judge(self, gate: Gate, part: Part) -> Report:
+    def judge(self, gate: Gate, part: Part, *, between: bool = False) -> Report:
         """Have a gate judged, tell it, and keep the report."""
         if gate.where is Where.OUTSIDE:
             report = self._judged_outside(gate, part)
         else:
             accepted = self.work.records.state().accepted
             known = accepted[0].load_ms.get(part.name, 0) if accepted else 0
-            report = self.work.judge(gate, part, known, self.units)
+            report = self.work.judge(gate, part, known, self.units, between)
         if gate.kind == "health" and report.verdict is Verdict.PASS:
             self._measure_load(part.name)
         self.reports.append(report)

@@ -47,9 +47,13 @@ def load_check(name: str) -> ModuleType:
     return check
 
 
-def asked_before(check: ModuleType) -> bool:
-    """Say whether a check is asked before anything is stopped."""
-    return getattr(check, "WHEN", "") == "before"
+def when(check: ModuleType) -> str:
+    """Say when a check is asked: "before" any stop, "between" stop and start as well, or "".
+
+    One that is asked between is asked again after the start, as all others are.
+    """
+    said: str = getattr(check, "WHEN", "")
+    return said
 
 
 def start_deadline_s(gate: Gate, load_ms: int) -> int:
@@ -75,12 +79,14 @@ def judge_gate(  # noqa: PLR0913, PLR0917 # each is a seam of its own
     *,
     load_ms: int = 0,
     leaving: Tuple[str, ...] = (),
+    between: bool = False,
     differences: Differences = lambda _part: (),
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Report:
     """Ask one gate, further tries after a FAIL included, all within its one deadline.
 
-    `leaving` are units that will be stopped before the part starts.
+    `leaving` are units that will be stopped before the part starts. `between`: they are stopped,
+    and the part is written and not started yet.
     """
     began = clock.boot_ms()
     until = began + 1000 * deadline_s_of(gate, check, load_ms)
@@ -94,6 +100,7 @@ def judge_gate(  # noqa: PLR0913, PLR0917 # each is a seam of its own
         began=began,
         until=until,
         leaving=leaving,
+        between=between,
         differences=differences,
         should_stop=should_stop,
         hush=hushed(machine, part),
@@ -120,6 +127,7 @@ class _Asking:
     began: int
     until: int
     leaving: Tuple[str, ...]
+    between: bool
     differences: Differences
     should_stop: Callable[[], bool]
     hush: Callable[[str], str]
@@ -131,7 +139,8 @@ class _Asking:
         unit = self.part.subject.unit if self.part.subject else ""
         try:
             before = subject.current(run, unit) if unit else None
-            weighed = bool(unit) and not asked_before(self.check)
+            early = self.between or when(self.check) == "before"
+            weighed = bool(unit) and not early
             if weighed and before is None:
                 fate, dead, how = subject.absent(unit, run)
                 answer = self._with_last_words(_unjudged(f"{unit} is not running"), fate, dead)
@@ -154,6 +163,7 @@ class _Asking:
             self.differences,
             self._left_s,
             leaving=cgroups,
+            between=self.between,
             baseline=self.gate.baseline,
             fate=lambda: self._fate(before if weighed else None),
         )

@@ -58,7 +58,12 @@ class _Judge:
     should_stop: Callable[[], bool]
 
     def __call__(
-        self, gate: Gate, part: Part, load_ms: int, leaving: Tuple[str, ...] = ()
+        self,
+        gate: Gate,
+        part: Part,
+        load_ms: int,
+        leaving: Tuple[str, ...] = (),
+        between: bool = False,  # noqa: FBT001, FBT002 # called through a plain Callable
     ) -> Report:
         """Judge one gate; a kind without a check has judged nothing."""
         try:
@@ -77,7 +82,8 @@ class _Judge:
             self.tell,
             self.clock,
             load_ms=load_ms,
-            leaving=leaving if judge.asked_before(check) else (),
+            leaving=leaving if judge.when(check) == "before" else (),
+            between=between,
             differences=_inside(self.machine),
             should_stop=self.should_stop,
         )
@@ -92,9 +98,9 @@ def _inside(machine: Machine) -> Differences:
     return differences
 
 
-def asked_before(kind: str) -> bool:
-    """Say whether a kind of gate is asked before anything is stopped."""
+def when(kind: str) -> str:
+    """Say when a kind of gate is asked: "before", "between", or "" for after the start alone."""
     try:
-        return judge.asked_before(judge.load_check(kind))
+        return judge.when(judge.load_check(kind))
     except judge.CheckError:
-        return False
+        return ""

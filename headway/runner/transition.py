@@ -57,10 +57,8 @@ class Trial:
 class Running:
     """A transition in the hands of its one runner, from the phase the record says."""
 
-    def __init__(
-        self, work: Work, transition: Transition, before_gates: Callable[[str], bool]
-    ) -> None:
-        """`before_gates` says whether a kind of gate is asked before anything is stopped."""
+    def __init__(self, work: Work, transition: Transition, when: Callable[[str], str]) -> None:
+        """`when` says of a kind of gate when it is asked: "before", "between", or ""."""
         self.work = work
         self.transition = transition
         self.start = work.records.release(transition.start)
@@ -69,7 +67,7 @@ class Running:
         self.units = tuple(
             dict.fromkeys(unit for change in self.changes for unit in change.units())
         )
-        self.hearing = Hearing(work, transition, self.units, before_gates)
+        self.hearing = Hearing(work, transition, self.units, when)
         self._launched: Set[str] = set()
 
     # --- OPEN ----------------------------------------------------------------------------------
@@ -128,9 +126,11 @@ class Running:
     def _try_all(self) -> Trial:
         for change in self.changes:
             try:
-                self._bring(change)
+                trial = self._bring(change)
             except StepError as error:
                 return self._failed(str(error), reject=error.blame)
+            if trial is not None:
+                return trial
             gates = self.hearing.after_start(change.name)
             if not gates and change.new is not None:
                 return self._unjudged(f"no gate judges {change.name}: nothing would be proved")
@@ -140,12 +140,15 @@ class Running:
                     return trial
         return Trial(Trigger.PROVED, Verdict.PASS, "")
 
-    def _bring(self, change: Change) -> None:
-        """Stop, write, start; after a resume, a part whose new side runs is left running."""
+    def _bring(self, change: Change) -> Optional[Trial]:
+        """Stop, write, start; after a resume, a part whose new side runs is left running.
+
+        A gate that is asked while the part is down may end the try before its start.
+        """
         steps = self.work.steps
         moved = self._launch(change.new)
         if change.name in self.transition.tried and self._alive(change.new):
-            return
+            return None
         if change.name not in self.transition.tried:
             tried = (*self.transition.tried, change.name)
             self.transition = replace(self.transition, tried=tried)
@@ -153,16 +156,21 @@ class Running:
         steps.stop(change, moved)
         under = self._state().under
         steps.write(change, self.target, under)
+        for gate in self.hearing.between(change.name):
+            trial = self._try_gate(gate, change, between=True)
+            if trial is not None:
+                return trial
         self.hearing.starts(change.name)
         again = images.units_uncovered(change, uncovered(under, change, self.target))
         steps.start(change.name, (*started_units(change.new), *again))
+        return None
 
-    def _try_gate(self, gate: Gate, change: Change) -> Optional[Trial]:
+    def _try_gate(self, gate: Gate, change: Change, *, between: bool = False) -> Optional[Trial]:
         """Judge one gate; None means on to the next. INVALID is asked once more."""
         if change.new is None:
             return None
         for attempt in (1, 2):
-            report = self.hearing.judge(gate, change.new)
+            report = self.hearing.judge(gate, change.new, between=between)
             if report.verdict is Verdict.PASS:
                 return self._wished()
             if report.verdict is Verdict.FAIL:

@@ -14,8 +14,9 @@ from headway.runner.watch import Watch
 from headway.wire.gate import Gate, Report
 from headway.wire.release import Part
 
-Judge = Callable[[Gate, Part, int, Tuple[str, ...]], Report]
-"""Judges a gate of a part, given its last load in ms and the units that leave before it starts."""
+Judge = Callable[[Gate, Part, int, Tuple[str, ...], bool], Report]
+"""Judges a gate of a part, given its last load in ms, the units that leave before it starts, and
+whether it is asked between their stop and its start."""
 JudgeFor = Callable[[Teller, Desk], Judge]
 
 

@@ -11,16 +11,18 @@ from typing import Callable, Dict, Iterator, Optional, Sequence, Tuple
 from headway.wire.cards import CardsSeen
 from headway.wire.gate import Baseline, Subject
 from headway.wire.release import Part
+from headway.wire.resources import Blob
 from headway.wire.verdict import Fate
 
 
 class Unreached(Exception):  # noqa: N818 # it names what happened to the request
     """Nobody answered: refused, reset, timed out; the sentence says which."""
 
-    def __init__(self, sentence: str, *, refused: bool = False) -> None:
-        """Tell "nobody listens" apart from the rest: it means still loading, or dead."""
+    def __init__(self, sentence: str, *, refused: bool = False, late: bool = False) -> None:
+        """Tell two things apart from the rest: nobody listens, and our own time is over."""
         super().__init__(sentence)
         self.refused = refused
+        self.late = late
 
 
 @dataclass(frozen=True)
@@ -223,6 +225,10 @@ class HostView(typing.Protocol):
         """Read MemAvailable."""
         ...
 
+    def content(self, blob: Blob) -> Optional[bytes]:
+        """Read what a file of the release holds; None where this host does not have it whole."""
+        ...
+
     def unit(self, name: str) -> Dict[str, str]:
         """Read the properties systemd shows of a unit."""
         ...
@@ -241,7 +247,8 @@ class Tools:
     """What a check is handed: how to look, and which part of which release it is about.
 
     `leaving` are the cgroups of units that are stopped before this part starts: what they hold now
-    is not in its way. `fate` says what became of the subject by now, for checks of several stages:
+    is not in its way. `between`: all of them are stopped, the part is written and not started yet.
+    `fate` says what became of the subject by now, for checks of several stages:
     where it is not SAME, stop asking. `left_s` is what is left of the gate's deadline. `baseline`
     is what relative thresholds go by, None where none is pinned.
     """
@@ -254,6 +261,7 @@ class Tools:
     cards: Cards
     part: Part
     leaving: Tuple[str, ...] = ()
+    between: bool = False
     baseline: Optional[Baseline] = None
     fate: Callable[[], Tuple[Fate, str]] = _unweighed
     left_s: Callable[[], int] = _no_limit

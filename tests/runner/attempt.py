@@ -84,7 +84,7 @@ class Attempt:
 
     def running(self, transition: Transition) -> Running:
         """Take a transition into hand, as a fresh runner does."""
-        return Running(self._work(transition.id), self.records.transition(transition.id), _never)
+        return Running(self._work(transition.id), self.records.transition(transition.id), _when)
 
     def open(self, transition: Transition) -> Rested:
         """Carry it out from the start."""
@@ -115,5 +115,5 @@ class Attempt:
         return work_of(self.world.machine, self.world.clock, Watch(), judge, name)
 
 
-def _never(kind: str) -> bool:
-    return kind == "ready"
+def _when(kind: str) -> str:
+    return {"ready": "before", "nccl": "between"}.get(kind, "")

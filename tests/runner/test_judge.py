@@ -66,6 +66,7 @@ class Bench:
         answers: Callable[[], Answered],
         gate: Gate | None = None,
         stop: Callable[[], bool] = lambda: False,
+        between: bool = False,
         **extras: Any,
     ) -> Report:
         """Judge the gate with a check that gives these answers."""
@@ -81,6 +82,7 @@ class Bench:
             PART,
             lambda body: self.told.append(cast("Waiting", body)),
             self.clock,
+            between=between,
             should_stop=stop,
         )
 
@@ -192,6 +194,15 @@ def test_a_gate_asked_before_does_not_need_the_unit(bench: Callable[..., Bench])
     report = bench(DEAD).ask(lambda: said(PASS), WHEN="before")
 
     assert (report.verdict, report.fate) == (PASS, Fate.SAME)
+
+
+def test_a_gate_asked_between_needs_the_unit_down(bench: Callable[..., Bench]) -> None:
+    """Between stop and start nothing of the part runs; in a check, a dead unit is not asked of."""
+    down = bench(DEAD).ask(lambda: said(PASS), WHEN="between", between=True)
+    later = bench(DEAD).ask(lambda: said(PASS), WHEN="between")
+
+    assert (down.verdict, down.fate) == (PASS, Fate.SAME)
+    assert (later.verdict, later.fate) == (FAIL, Fate.DIED)
 
 
 def test_a_fail_is_tried_again_as_often_as_the_gate_says(bench: Callable[..., Bench]) -> None:

@@ -72,6 +72,34 @@ def test_a_unit_that_cannot_start_is_the_release_s_fault(world: World, attempt: 
     assert attempt.state().rejected[0].release == b.id
 
 
+def test_a_gate_asked_between_sees_the_new_words_and_nothing_running(
+    world: World, attempt: Attempt
+) -> None:
+    """Cards are free and the new environment is written; after the start it is asked again."""
+    attempt.before = ("nccl",)
+    attempt.bring(release_of((part(world, "engine", "one"),)))
+    world.judged.clear()
+
+    rested = attempt.bring(release_of((part(world, "engine", "two"),)))
+
+    assert rested.exit_code == Exit.ACCEPTED
+    assert world.judged[:2] == [("nccl", "engine"), ("nccl", "engine")]
+    assert ("health", "engine") in world.judged[2:]
+
+
+def test_a_gate_that_fails_between_starts_nothing(world: World, attempt: Attempt) -> None:
+    """The new unit is never launched: the old one is, again."""
+    attempt.before = ("nccl",)
+    attempt.bring(release_of((part(world, "engine", "one"),)))
+    b = release_of((part(world, "engine", "WRONG-nccl CANNOT-START"),))
+
+    rested = attempt.bring(b)
+
+    assert (rested.exit_code, rested.outcome) == (Exit.WENT_BACK, "went back")
+    assert "gate nccl of engine: FAIL" in rested.sentence
+    assert "engine.service" in world.systemd.up
+
+
 def test_a_damaged_record_of_long_ago_stops_nothing(world: World, attempt: Attempt) -> None:
     """It ended the runner once, and each one that picked up, where B was proved and not kept."""
     for words in "ab":

@@ -248,8 +248,18 @@ class World:
         self.verdicts: dict[str, Verdict] = {}
         self.on_judge: Callable[[], object] = lambda: None
 
-    def judge(self, gate: Gate, part: Part, load_ms: int, leaving: tuple[str, ...]) -> Report:
-        """Judge as the words in a unit say: in_place truly, health by what runs."""
+    def judge(
+        self,
+        gate: Gate,
+        part: Part,
+        load_ms: int,
+        leaving: tuple[str, ...],
+        between: bool,
+    ) -> Report:
+        """Judge as the words in a unit say: in_place truly, health by what runs.
+
+        Between stop and start a gate wants the part's unit down and in its new words.
+        """
         del load_ms, leaving
         self.on_judge()
         self.judged.append((gate.kind, part.name))
@@ -264,7 +274,7 @@ class World:
         elif part.subject is not None:
             unit = part.subject.unit
             text = self.systemd.text(unit)
-            if unit not in self.systemd.up or f"WRONG-{gate.kind}" in text:
+            if (unit in self.systemd.up) is between or f"WRONG-{gate.kind}" in text:
                 verdict, why = Verdict.FAIL, f"{unit} is wrong"
             elif f"MUTE-{gate.kind}" in text:
                 verdict, why = Verdict.INVALID, f"{unit} cannot be judged"

@@ -24,6 +24,7 @@ def tools_of(  # noqa: PLR0913 # what the tools of a gate hang on
     left_s: Callable[[], int],
     *,
     leaving: Tuple[str, ...] = (),
+    between: bool = False,
     baseline: Optional[Baseline] = None,
     fate: Callable[[], Tuple[Fate, str]] = lambda: (Fate.SAME, ""),
 ) -> Tools:
@@ -37,6 +38,7 @@ def tools_of(  # noqa: PLR0913 # what the tools of a gate hang on
         cards=RealCards(left_s),
         part=part,
         leaving=leaving,
+        between=between,
         baseline=baseline,
         fate=fate,
         left_s=left_s,

@@ -2,11 +2,12 @@
 
 import os
 import sys
-from typing import Callable, Dict, Tuple
+from typing import Callable, Dict, Optional, Tuple
 
 from headway.runner import systemd
 from headway.runner.machine import Machine
 from headway.wire.release import Part
+from headway.wire.resources import Blob
 from headway.wire.tools import Space
 
 SHOWN = (
@@ -51,6 +52,10 @@ class RealHost:
         rows = (self.machine.disk.read("/proc/meminfo") or b"").splitlines()
         words = next((row.split() for row in rows if row.startswith(b"MemAvailable:")), [])
         return int(words[1]) * 1024 if words else 0
+
+    def content(self, blob: Blob) -> Optional[bytes]:
+        """Read what a file of the release holds; None where this host does not have it whole."""
+        return self.machine.blobs.read_if_whole(blob.sha256)
 
     def unit(self, name: str) -> Dict[str, str]:
         """Read the properties systemd shows of a unit."""
