@@ -3,6 +3,7 @@
     ROOT/inventory/hosts.yaml               one fleet, or
     ROOT/inventory/NAME/hosts.yaml          one folder a fleet, chosen by --inventory NAME
     ROOT/roles, templates, checks, systemd  what this fleet adds to the built-in ones
+    ROOT/baselines.yaml                     pinned measurements (baselines.py)
 
 group_vars/ and host_vars/ lie beside the hosts file, as Ansible wants them.
 """
@@ -18,6 +19,7 @@ from headway.control.errors import ConfigError, UsageError
 from headway.control.near import near
 
 if TYPE_CHECKING:
+    from headway.control.baselines import Baselines
     from headway.control.secret_sources import Sources
     from headway.control.yaml_nodes import Document
 
@@ -25,6 +27,7 @@ Kind = Literal["roles", "templates", "checks", "systemd"]
 
 HOSTS_FILES = ("hosts.yaml", "hosts.yml", "hosts", "hosts.ini")
 VARIABLE = "HEADWAY_INVENTORY"
+BASELINES = "baselines.yaml"
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,15 @@ class Fleet:
         from headway.control.secret_sources import Sources  # with the documents
 
         return Sources(self.root)
+
+    @cached_property
+    def baselines(self) -> "Baselines":
+        """Give the pinned measurements of this fleet, read once."""
+        if not (self.root / BASELINES).exists():
+            return {}
+        from headway.control.baselines import read  # few fleets have any
+
+        return read(self)
 
     def hosts_file(self) -> Path:
         """Find the inventory file; several and none chosen is a UsageError that lists them."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from invoke.collection import Collection
 
 from headway.control.desk import Desk
-from headway.control.words import acts, looks, one_of, reads, whole
+from headway.control.words import acts, looks, one_of, reads, several, whole
 from headway.wire.phase import Exit
 
 # --- what changes hosts, one after the other --------------------------------------------------
@@ -178,11 +178,11 @@ def check(desk: Desk, *, gate: tuple[str, ...] = ()) -> Exit:
     """Judge the running launch by today's gates; nothing is changed.
 
     invoke check --host gpu1
-    invoke check --host gpu1 --gate health
+    invoke check --host gpu1 --gate needle,decode
     """
     from headway.control.rolling import rollout as work
 
-    return work.check(desk.hosts, desk.options(), desk.tell, gate)
+    return work.check(desk.hosts, desk.options(), desk.tell, several(gate))
 
 
 @looks
@@ -231,6 +231,18 @@ def history(desk: Desk, *, last: str = "20") -> Exit:
 
 
 @reads
+def baseline(desk: Desk, *, gate: tuple[str, ...] = ()) -> Exit:
+    """Show pinned measurements; with --host, pin what it measured last.
+
+    invoke baseline
+    invoke baseline --host gpu1 --gate decode
+    """
+    from headway.control import pinning
+
+    return pinning.pin(desk, several(gate)) if desk.patterns else pinning.show(desk)
+
+
+@reads
 def lint(desk: Desk) -> Exit:
     """Find what would go wrong, without touching a host.
 
@@ -255,6 +267,6 @@ def inventory(desk: Desk) -> Exit:
 VERBS = (
     *(rollout, rollback, restart, adopt, park, unpark),
     *(hold, resume, accept, abort),
-    *(check, plan, status, facts, history, lint, inventory),
+    *(check, plan, status, facts, history, baseline, lint, inventory),
 )
 namespace = Collection(*VERBS)

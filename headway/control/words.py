@@ -41,7 +41,7 @@ HELP: Mapping[str, str] = {
     "current_secrets": "keep the secret files of the running release, not the recorded ones",
     "unit": "a unit to adopt (default: those the roles of the host use); repeatable",
     "part": "a part to restart (default: all parts of the host); repeatable",
-    "gate": "ask only this gate; repeatable",
+    "gate": "only these gates, by name or kind; repeatable, or with commas",
     "last": "how many entries, newest first",
 }
 """Every option's help, once."""
@@ -73,6 +73,11 @@ def whole(option: str, value: str) -> int:
     if not value.isascii() or not value.isdecimal():
         raise _misfit(option, value, "a whole number")
     return int(value)
+
+
+def several(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Take apart what was given with commas: `--gate needle,decode` is two."""
+    return tuple(word for words in given for word in words.split(",") if word)
 
 
 def one_of(option: str, value: str, choices: tuple[str, ...]) -> str:

@@ -14,12 +14,14 @@ FILE = Path(__file__).resolve().with_name("findings.json")
 class Known:
     """A condition by its id: `sentence` says what happens, `help` what to do about it.
 
-    `source` names a report, a source file or a run.
+    `source` names a report, a source file or a run. A `degradation` works, but worse than it
+    should: a run with one never sets a baseline.
     """
 
     sentence: str
     help: str
     source: str
+    degradation: bool = False
 
 
 @functools.cache

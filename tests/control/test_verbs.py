@@ -20,7 +20,7 @@ HEADWAY = [sys.executable, "-c", "from headway.control.program import main; main
 HEAVY = ("paramiko", "fabric", "rich", "jinja2", "sqlite3", "headway.control.yaml_nodes")
 NAMES = (
     *("rollout", "rollback", "plan", "status", "history", "adopt", "check", "facts", "restart"),
-    *("hold", "park", "unpark", "resume", "accept", "abort", "lint", "inventory"),
+    *("hold", "park", "unpark", "resume", "accept", "abort", "lint", "inventory", "baseline"),
 )
 ACTING = (
     *("rollout", "rollback", "restart", "adopt", "park", "unpark"),

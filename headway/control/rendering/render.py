@@ -5,9 +5,10 @@ Nothing is asked of the host: what a class of machines needs is declared in the 
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headway.control.baselines import baseline_of, name_of
 from headway.control.errors import ConfigError
 from headway.control.fleet import Fleet
 from headway.control.inventory.model import Host, Instance, Value
@@ -77,6 +78,8 @@ class _Instance:
     ) -> None:
         self.host = host.name
         self.instance = instance
+        self.pinned = fleet.baselines
+        self.baseline = name_of(host, instance.role)
         self.role = roles.load(fleet, instance.role, where=instance.where)
         sources = Sources(fleet, instance.role)
         values = {
@@ -153,7 +156,8 @@ class _Instance:
         base = {"name": entry.kind, "kind": entry.kind, "part": self.instance.name}
         base["where"] = entry.side
         try:
-            return load(Gate, {**base, **own, "params": params})
+            gate = load(Gate, {**base, **own, "params": params})
+            return replace(gate, baseline=baseline_of(self.pinned, self.baseline, gate.name))
         except WireError as error:
             place = "/".join([entry.kind, *(str(step) for step in error.path)])
             raise ConfigError(entry.at.at(*error.path), f"{place}: {error.problem}") from None

@@ -18,6 +18,7 @@ from pathlib import Path
 from headway.control.fleet import Fleet
 from headway.control.telling import story
 from headway.wire.event import Moved, Reported, Rested
+from headway.wire.gate import Measurement
 
 VARIABLE = "HEADWAY_HISTORY"
 BUSY_S = 5  # for another controller that writes
@@ -52,6 +53,11 @@ MIGRATIONS = (
         value INTEGER NOT NULL, unit TEXT NOT NULL, n INTEGER NOT NULL, spread INTEGER NOT NULL,
         PRIMARY KEY (host, transition_id, seq, name)
     );
+    """,
+    """
+    ALTER TABLE hosts ADD COLUMN class TEXT NOT NULL DEFAULT '';
+    ALTER TABLE reports ADD COLUMN subject TEXT NOT NULL DEFAULT '';
+    ALTER TABLE reports ADD COLUMN findings TEXT NOT NULL DEFAULT '[]';
     """,
 )
 """How to come from schema version N (PRAGMA user_version) to N + 1; never edited, only added to."""
@@ -91,6 +97,33 @@ def path_of(fleet: Fleet) -> Path:
     return state / "headway" / f"{fleet.root.name}-{mark}" / "history.sqlite"
 
 
+@dataclass(frozen=True)
+class PastReport:
+    """What a gate saw of one launch (`subject` is its InvocationID), with its measurements."""
+
+    part: str
+    gate: str
+    kind: str
+    verdict: str
+    subject: str
+    findings: tuple[str, ...]
+    measurements: tuple[Measurement, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The gates of one rollout or check of a host that ended well, on the release it stands on."""
+
+    rollout: str
+    verb: str
+    by: str
+    at_ms: int
+    host: str
+    release: str
+    machine: str
+    reports: tuple[PastReport, ...]
+
+
 @contextmanager
 def recording(path: Path, warn: Callable[[str], None]) -> Iterator[story.Sink]:
     """Give a sink that writes the story down; the first fault warns and ends the writing."""
@@ -114,6 +147,20 @@ def past(path: Path, last: int) -> tuple[PastRollout, ...]:
     try:
         with closing(_opened(path)) as database:
             return tuple(_past(database, last))
+    except sqlite3.Error as error:
+        raise OSError(_broken(path, error)) from None
+
+
+def measured(path: Path, host: str) -> Measured | None:
+    """Find the newest rollout or check of a host that ended well and measured anything.
+
+    Raises OSError with a sentence when the file cannot be read.
+    """
+    if not path.exists():
+        return None
+    try:
+        with closing(_opened(path)) as database:
+            return _measured(database, host)
     except sqlite3.Error as error:
         raise OSError(_broken(path, error)) from None
 
@@ -146,7 +193,7 @@ class _Recorder:
 
 
 _BEGAN = "INSERT OR REPLACE INTO rollouts (id, verb, by, at_ms) VALUES (?, ?, ?, ?)"
-_HOST = "INSERT OR REPLACE INTO hosts (rollout, host, n) VALUES (?, ?, ?)"
+_HOST = "INSERT OR REPLACE INTO hosts (rollout, host, n, class) VALUES (?, ?, ?, ?)"
 _TURN = "UPDATE hosts SET release = ? WHERE rollout = ? AND host = ?"
 _RESTED = "UPDATE hosts SET release = ? WHERE rollout = ? AND host = ? AND release = ''"
 _HOST_ENDED = """
@@ -154,7 +201,7 @@ _HOST_ENDED = """
 """
 _ENDED = "UPDATE rollouts SET exit_code = ?, took_ms = ? WHERE id = ?"
 _MOVE = "INSERT OR IGNORE INTO moves VALUES (?, ?, ?, ?, ?, ?, ?)"
-_REPORT = "INSERT OR IGNORE INTO reports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_REPORT = "INSERT OR IGNORE INTO reports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _MEASURED = "INSERT OR IGNORE INTO measurements VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 _Row = tuple[str, tuple[object, ...]]
@@ -170,7 +217,7 @@ def _rows(told: story.Told, rollout: str) -> Iterator[_Row]:
         case story.Began():
             yield _BEGAN, (told.rollout, told.verb, told.by, told.at_ms)
             for n, host in enumerate(told.hosts, 1):
-                yield _HOST, (told.rollout, host, n)
+                yield _HOST, (told.rollout, host, n, told.classes.get(host, ""))
         case story.Turn():
             yield _TURN, (told.release, rollout, told.host)
         case story.HostEnded():
@@ -197,7 +244,9 @@ def _event_rows(told: story.HostSaid, rollout: str) -> Iterator[_Row]:
             judged = (report.verdict.value, report.fate.value, report.took_ms)
             evidence = json.dumps(report.evidence, ensure_ascii=False)
             gate = (report.part, report.gate, report.kind)
-            yield _REPORT, (*key, rollout, said.at_ms, *gate, *judged, evidence)
+            who = report.before.id if report.before else ""
+            more = (evidence, who, json.dumps(report.findings))
+            yield _REPORT, (*key, rollout, said.at_ms, *gate, *judged, *more)
             for seen in report.measurements:
                 yield _MEASURED, (*key, seen.name, seen.value, seen.unit, seen.n, seen.spread)
 
@@ -215,6 +264,40 @@ def _past(database: sqlite3.Connection, last: int) -> Iterator[PastRollout]:
     for key, verb, by, at_ms, exit_code, took_ms in database.execute(_ROLLOUTS, (last,)).fetchall():
         hosts = tuple(PastHost(*host) for host in database.execute(_HOSTS, (key,)))
         yield PastRollout(key, verb, by, at_ms, exit_code, took_ms, hosts)
+
+
+_NEWEST = """
+    SELECT r.id, r.verb, r.by, r.at_ms, h.host, h.release, h.class
+    FROM rollouts r JOIN hosts h ON h.rollout = r.id
+    WHERE h.host = ? AND h.exit_code = 0 AND EXISTS (
+        SELECT 1 FROM reports p JOIN measurements m USING (host, transition_id, seq)
+        WHERE p.rollout = r.id AND p.host = h.host
+    )
+    ORDER BY r.at_ms DESC, r.id DESC LIMIT 1
+"""
+_REPORTS = """
+    SELECT transition_id, seq, part, gate, kind, verdict, subject, findings FROM reports
+    WHERE rollout = ? AND host = ? ORDER BY at_ms, seq
+"""
+_MEASUREMENTS = """
+    SELECT name, value, unit, n, spread FROM measurements
+    WHERE host = ? AND transition_id = ? AND seq = ? ORDER BY name
+"""
+
+
+def _measured(database: sqlite3.Connection, host: str) -> Measured | None:
+    run = database.execute(_NEWEST, (host,)).fetchone()
+    if run is None:
+        return None
+    rollout, verb, by, at_ms, _, release, machine = run
+    reports = []
+    for row in database.execute(_REPORTS, (rollout, host)).fetchall():
+        transition, seq, part, gate, kind, verdict, subject, findings = row
+        numbers = database.execute(_MEASUREMENTS, (host, transition, seq))
+        measurements = tuple(Measurement(*number) for number in numbers)
+        found = tuple(json.loads(findings))
+        reports.append(PastReport(part, gate, kind, verdict, subject, found, measurements))
+    return Measured(rollout, verb, by, at_ms, host, release, machine, tuple(reports))
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -4,20 +4,24 @@ Console, NDJSON and history are sinks of the same story; none of them decides an
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headway.wire.event import Event
 
 
 @dataclass(frozen=True)
 class Began:
-    """A verb began: its id (a rollout's), its name, its hosts in order, by whom."""
+    """A verb began: its id (a rollout's), its name, its hosts in order, by whom.
+
+    `classes` are the kinds of machines of those hosts that have one.
+    """
 
     rollout: str
     verb: str
     hosts: tuple[str, ...]
     by: str
     at_ms: int
+    classes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ _CODES = {
     Verdict.FAIL: Exit.WENT_BACK,
     Verdict.INVALID: Exit.HELD,
 }
+_OUTCOMES = {Verdict.PASS: "passed", Verdict.FAIL: "failed", Verdict.INVALID: "not judged"}
 
 
 def obey(session: Session, order: Check) -> Optional[FromHost]:
@@ -40,8 +41,10 @@ def obey(session: Session, order: Check) -> Optional[FromHost]:
     verdict = combine(report.verdict for report in reports)
     if verdict is Verdict.PASS and not order.gates:
         _count_from_now_on(session, order)
+    if not reports:
+        return Done(Exit.HELD, "no gate of that name; nothing was judged")
     words = f"{len(reports)} gates asked of {release.id}: {verdict.value}"
-    return Done(_CODES[verdict], words if reports else "no gate of that name; nothing was judged")
+    return session.rest(_CODES[verdict], _OUTCOMES[verdict], words, verdict)
 
 
 def _count_from_now_on(session: Session, order: Check) -> None:

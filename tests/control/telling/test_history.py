@@ -159,12 +159,35 @@ def test_an_older_history_is_brought_up_to_date(
     """Each schema version has its step to the next; what was written before stays."""
     path = tmp_path / "history.sqlite"
     _record(path, "went_back")
-    added = "CREATE TABLE baselines (id TEXT PRIMARY KEY)"
+    added = "CREATE TABLE another (id TEXT PRIMARY KEY)"
     monkeypatch.setattr(history, "MIGRATIONS", (*MIGRATIONS, added))
     assert _record(path, "stuck") == []
     assert _ask(path, "PRAGMA user_version") == [(len(MIGRATIONS) + 1,)]
-    assert _ask(path, "SELECT count(*) FROM baselines") == [(0,)]
+    assert _ask(path, "SELECT count(*) FROM another") == [(0,)]
     assert len(past(path, 20)) == 2
+
+
+def test_a_history_of_the_first_schema_is_read_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the first version wrote has no class, subject or findings; it is still all there."""
+    path = tmp_path / "history.sqlite"
+    monkeypatch.setattr(history, "MIGRATIONS", MIGRATIONS[:1])
+    with closing(history._opened(path)) as database, database:
+        database.execute("INSERT INTO rollouts VALUES ('r1', 'rollout', 'me', 1, 0, 5)")
+        database.execute("INSERT INTO hosts VALUES ('r1', 'gpu1', 1, 'abc', 'accepted', 0, '')")
+        database.execute(
+            "INSERT INTO reports VALUES"
+            " ('gpu1', 't1', 1, 'r1', 1, 'llama', 'decode', 'decode', 'PASS', 'SAME', 5, '[]')"
+        )
+        database.execute("INSERT INTO measurements VALUES ('gpu1', 't1', 1, 'load', 9, 'ms', 1, 0)")
+    monkeypatch.undo()
+    found = history.measured(path, "gpu1")
+    assert found is not None
+    assert (found.release, found.machine) == ("abc", "")
+    (seen,) = found.reports
+    assert (seen.gate, seen.subject, seen.findings) == ("decode", "", ())
+    assert [one.value for one in seen.measurements] == [9]
 
 
 def test_where_the_history_of_a_fleet_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
