@@ -27,8 +27,10 @@ def modules() -> list[str]:
             parts = path.relative_to(ROOT).with_suffix("").parts
             if parts[-1] != "__main__":
                 found.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
-    checks = sorted((ROOT / "checks").glob("*.py"))
-    return found + ["headway_checks." + path.stem for path in checks]
+    for path in sorted((ROOT / "checks").rglob("*.py")):
+        parts = path.relative_to(ROOT / "checks").with_suffix("").parts
+        found.append(".".join(("headway_checks", *(part for part in parts if part != "__init__"))))
+    return found
 
 
 def records(loaded: dict[str, Any]) -> Iterator[type]:

@@ -1,0 +1,120 @@
+"""A second look at the engine, by its counters, while it is asked: that it works, and for whom."""
+
+import threading
+import time
+from typing import List, Optional, Tuple
+
+from headway.wire.gate import Judgement
+from headway.wire.verdict import Verdict
+from headway_checks.asking.answers import unjudged
+from headway_checks.asking.counters import Reading, read
+from headway_checks.asking.service import Service
+
+FLAT_S = 60  # so long nothing may move with requests running (DESIGN 5)
+_EVERY_S = 1.0
+_IDLE_S = 10  # what a gate before this one left behind may take to go
+_TWICE = 2  # a request that ended may be counted a moment longer
+
+
+class Pulse:
+    """Reads the counters every second in a thread; `ours` is how many requests we have there now.
+
+    Used as a context. Where the engine shows no metrics, `readings` stays empty.
+    """
+
+    def __init__(self, service: Service, flat_s: int = FLAT_S) -> None:
+        self.service = service
+        self.flat_s = flat_s
+        self.readings: List[Reading] = []
+        self.foreign = 0
+        self._ours = 0
+        self._beyond: List[int] = []
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> "Pulse":  # noqa: PYI034 # Self is newer than the hosts' Python
+        self._take()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._take()
+
+    @property
+    def first(self) -> Optional[Reading]:
+        """Give the first reading, from before our requests."""
+        return self.readings[0] if self.readings else None
+
+    @property
+    def last(self) -> Optional[Reading]:
+        """Give the newest reading."""
+        return self.readings[-1] if self.readings else None
+
+    def went(self, meaning: str) -> Optional[int]:
+        """Give how far a counter went from the first reading to the last; None: it is not there."""
+        if self.first is None or self.last is None or self.last.counted.get(meaning) is None:
+            return None
+        return self.last.of(meaning) - self.first.of(meaning)
+
+    def asking(self, more: int) -> None:
+        """Say that we have so many more requests there, or fewer."""
+        with self._lock:
+            self._ours += more
+
+    def silence(self, since_us: int) -> Judgement:
+        """Judge an answer that did not come within our time, by whether the engine stood still."""
+        seen = [one for one in self.readings if one.at_us >= since_us]
+        if not seen:
+            return Judgement(Verdict.INVALID, ("no metrics to see whether it still works",))
+        moved = next(
+            (new.at_us for old, new in reversed(_pairs(seen)) if old.steps != new.steps), None
+        )
+        began = seen[0].at_us if moved is None else moved
+        flat_s = (seen[-1].at_us - began) // 1_000_000
+        running = seen[-1].of("running")
+        said = f"its token counters stood still for {flat_s} s with {running} requests running"
+        if running and flat_s >= self.flat_s:
+            return Judgement(Verdict.FAIL, (said, self.service.again("metrics")))
+        said = said if moved is None else "our own time was over while its counters moved"
+        return Judgement(Verdict.INVALID, (said, self.service.again("metrics")))
+
+    def _beat(self) -> None:
+        while not self._over.wait(_EVERY_S):
+            self._take()
+
+    def _take(self) -> None:
+        with self._lock:
+            most = self._ours
+        found = read(self.service)
+        if found is None:
+            return
+        with self._lock:
+            most = max(most, self._ours)
+        self.readings.append(found)
+        self._beyond = [*self._beyond, found.requests - most][-_TWICE:]
+        if len(self._beyond) == _TWICE:
+            self.foreign = max(self.foreign, min(self._beyond))
+
+
+def idle(service: Service) -> Reading:
+    """Wait a moment until the engine works for nobody; Settled where it does not come to rest."""
+    until = time.monotonic() + min(_IDLE_S, service.tools.left_s())
+    while True:
+        found = read(service)
+        if found is None:
+            how = service.table.metrics_option
+            said = f"no metrics at {service.url('metrics')}"
+            unjudged(f"{said}{f'; start it with {how}' if how else ''}", service.again("metrics"))
+        if not found.requests:
+            return found
+        if time.monotonic() >= until:
+            said = f"{found.requests} requests of other clients run: not an engine to measure on"
+            unjudged(said, service.again("metrics"))
+        time.sleep(_EVERY_S / 2)
+
+
+def _pairs(readings: List[Reading]) -> List[Tuple[Reading, Reading]]:
+    return list(zip(readings, readings[1:]))
