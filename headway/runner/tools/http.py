@@ -133,7 +133,7 @@ def _translated(url: str, allowed_s: int) -> Iterator[None]:
     except ConnectionRefusedError:
         raise Unreached(f"{url}: nobody listens", refused=True) from None
     except (socket.timeout, TimeoutError):  # two things before Python 3.10
-        raise Unreached(f"{url}: no answer within {allowed_s} s") from None
+        raise Unreached(f"{url}: no answer within {allowed_s} s", late=True) from None
     except (OSError, http.client.HTTPException) as error:
         raise Unreached(f"{url}: {type(error).__name__}: {error}") from None
 
