@@ -34,17 +34,74 @@ class Pattern:
 
 
 @dataclass(frozen=True)
-class Engine:
-    """Names, paths, metrics and log lines of one engine.
+class Span:
+    """Between which versions a path, a series or a field is there; "" is all that were read.
 
-    `paths` are by what they answer: health, models, completion, metrics. `loading` are statuses
-    that mean "not yet". `completion` is the body of the smallest real request; the model's name is
-    added. `counters` are token counters by meaning, each under the names it had over the versions.
+    `before` is what stood in its place until `since`.
+    """
+
+    since: str = ""
+    until: str = ""
+    before: str = ""
+
+    def __str__(self) -> str:
+        """Word it: "from 0.18.0 on", "up to 0.11.2"."""
+        words = [f"from {self.since} on"] if self.since else []
+        words += [f"up to {self.until}"] if self.until else []
+        return ", ".join([*words, *([f"{self.before} before"] if self.before else [])])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A place where it shows what an engine runs with.
+
+    `of` is "log" (`at` is a regex; the last line counts), "metrics" (`at` is series{label}, or a
+    series for its value), "argv" (`at` is an option), "default" (`at` is what the engine takes
+    unasked), one of `Engine.paths` or a file of the checkpoint (`at` is a path into their JSON,
+    "" the whole text). `times` is a path to a number that multiplies it.
+    """
+
+    of: str
+    at: str = ""
+    times: str = ""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Something an engine runs with: how it is asked for, and where it shows what came of it.
+
+    `options` are long names on the command line; behind a slash, a path into the option's JSON.
+    `asked` are other places that ask for it: the checkpoint. `reads` are most trusted first.
+    """
+
+    options: Tuple[str, ...] = ()
+    asked: Tuple[Reading, ...] = ()
+    reads: Tuple[Reading, ...] = ()
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Names, paths, metrics, settings and log lines of one engine.
+
+    `paths` are by what they answer: health, models, completion, chat, metrics, config.
+    `completion` is the body of the smallest real request; the model's name is added.
+    `counters` are series by meaning, each under the names it had over the versions, the newest
+    first; heartbeat moves with every step of the scheduler, queue is a histogram. `cached_apart`:
+    its prompt counter leaves out what the prefix cache gave. `absent_when_off` are shown only
+    while what they count is switched on.
+    `reasoning` are a message's fields for what was thought, the newest first.
+    `spans` say of a path, series or field named here in which versions it is there.
+    `settings` are what `config` compares; the group of pattern `requested` shows what was asked
+    for, that of `resolved`, a pattern or a path, what came of it.
+    `loading` are statuses that mean "not yet".
     `causes` are lines that say why a start failed, `symptoms` those that only say that it did;
     `errors` may come in a good start too, and explain a failed one where no cause is known.
     Lines that `harmless` matches are never any of these: a warning that quotes an error.
     `named` are lines a release must do without or accept by name. `options` maps short spellings
     to long ones. `titles` are process titles by which its workers are known.
+    `tokenize` says under which key a text is counted ("text"), and where its tokens or their
+    number stand in the answer ("tokens", "" is all of it). `unending` makes a request go on to its
+    limit of tokens.
     """
 
     name: str
@@ -52,6 +109,13 @@ class Engine:
     paths: Dict[str, str]
     completion: Dict[str, Json]
     counters: Dict[str, Tuple[str, ...]]
+    cached_apart: bool = False
+    absent_when_off: Tuple[str, ...] = ()
+    reasoning: Tuple[str, ...] = ("reasoning_content",)
+    spans: Dict[str, Span] = field(default_factory=dict)
+    settings: Dict[str, Setting] = field(default_factory=dict)
+    requested: str = ""
+    resolved: str = ""
     metrics_option: str = ""
     key_variable: str = ""
     loading: Tuple[int, ...] = (503,)
@@ -66,6 +130,8 @@ class Engine:
     facts: Tuple[Pattern, ...] = ()
     options: Dict[str, str] = field(default_factory=dict)
     titles: Tuple[str, ...] = ()
+    tokenize: Dict[str, str] = field(default_factory=dict)
+    unending: Dict[str, Json] = field(default_factory=dict)
 
     def kind_of(self, line: str) -> Tuple[str, Optional[Pattern]]:
         """Say whether a line tells of a failure: "causes", "errors" or "symptoms", and by what."""
@@ -76,6 +142,10 @@ class Engine:
                 if pattern is not None:
                     return group, pattern
         return "", None
+
+    def span(self, name: str) -> str:
+        """Word in which versions a name is there; "" where that is all of them."""
+        return str(self.spans.get(name, ""))
 
     def pattern(self, name: str) -> Optional[Pattern]:
         """Find a pattern of any group by its id."""

@@ -70,5 +70,5 @@ def test_every_finding_says_what_happens_what_helps_and_how_it_is_known() -> Non
 
 def test_an_unknown_engine_is_named_with_those_there_are() -> None:
     """A typo is answered with the choice."""
-    with pytest.raises(engines.EngineError, match=r"'vlm'.*llama_cpp, sglang, vllm"):
+    with pytest.raises(engines.EngineError, match=r"'vlm'.*llama_cpp, sglang, tgi, vllm"):
         engines.engine("vlm")
