@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headway.control.errors import ConfigError
+from headway.control.inventory import guests
+from headway.control.inventory.misfit import misfit, text
 from headway.control.inventory.model import Value
 from headway.control.secret_sources import Sources
 from headway.control.secrets import Secret
@@ -18,6 +19,7 @@ HONOURED = (
     "ansible_become_user",
     "ansible_become_password",
     "ansible_python_interpreter",
+    *guests.HEEDED,
 )
 """All else about a connection belongs into ~/.ssh/config (ProxyJump, ciphers, control sockets)."""
 
@@ -52,18 +54,23 @@ class Connection:
     become_password: Secret | None
 
 
-def connection(host: str, given: Mapping[str, Value], secrets: Sources) -> Connection:
-    """Read the connection variables of a host; what does not fit is a ConfigError at its line."""
+def honoured(host: str, given: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Pick the variables that say how a host is reached, rendered where they are templates."""
     values = {name: given[name] for name in HONOURED if name in given}
     if any("{{" in str(value.value) for value in values.values()):
-        values = _rendered(host, given, values)
+        return _rendered(host, given, values)
+    return values
+
+
+def connection(host: str, values: Mapping[str, Value], secrets: Sources) -> Connection:
+    """Read what `honoured` picked; what does not fit is a ConfigError at its line."""
     return Connection(
-        address=_text(values, "ansible_host") or host,
+        address=text(values, "ansible_host") or host,
         port=_port(values),
-        user=_text(values, "ansible_user"),
-        key_file=_text(values, "ansible_ssh_private_key_file"),
+        user=text(values, "ansible_user"),
+        key_file=text(values, "ansible_ssh_private_key_file"),
         become=_truth(values, "ansible_become"),
-        become_user=_text(values, "ansible_become_user") or "root",
+        become_user=text(values, "ansible_become_user") or "root",
         become_password=_secret(values, "ansible_become_password", secrets),
     )
 
@@ -87,20 +94,15 @@ def _rendered(
 
 def unheeded(values: Mapping[str, Value]) -> list[tuple[str, str]]:
     """Name each ansible_ variable that changes nothing here: FILE:LINE, and what to write."""
-    return [
+    found = [
         (value.where, f"{name} is not heeded: {INSTEAD.get(name, 'headway does not know it')}")
         for name, value in values.items()
         if name.startswith("ansible_") and name not in HONOURED
     ]
-
-
-def _text(values: Mapping[str, Value], name: str) -> str | None:
-    if name not in values:
-        return None
-    value = values[name].value
-    if isinstance(value, str) or value is None:
-        return value or None
-    raise _misfit(values[name], name, f"wants text, got {value!r}")
+    by = values.get("ansible_connection")
+    if by is not None and "{{" not in str(by.value) and str(by.value) not in guests.CONNECTIONS:
+        found.append((by.where, f"ansible_connection is not heeded: no {by.value}, but SSH it is"))
+    return found
 
 
 def _port(values: Mapping[str, Value]) -> int | None:
@@ -109,7 +111,7 @@ def _port(values: Mapping[str, Value]) -> int | None:
     value: Any = values["ansible_port"].value
     number = int(value) if isinstance(value, str) and value.isdigit() else value
     if type(number) is not int or number not in _PORTS:
-        raise _misfit(values["ansible_port"], "ansible_port", f"wants a port, got {value!r}")
+        raise misfit(values["ansible_port"], "ansible_port", f"wants a port, got {value!r}")
     return number
 
 
@@ -119,7 +121,7 @@ def _truth(values: Mapping[str, Value], name: str) -> bool:
     value: Any = values[name].value
     word = str(value).lower()
     if word not in (*_YES, *_NO):
-        raise _misfit(values[name], name, f"wants true or false, got {value!r}")
+        raise misfit(values[name], name, f"wants true or false, got {value!r}")
     return word in _YES
 
 
@@ -131,8 +133,4 @@ def _secret(values: Mapping[str, Value], name: str, secrets: Sources) -> Secret 
         return value
     if isinstance(value, (str, int)):
         return secrets.known(str(value), values[name].where)
-    raise _misfit(values[name], name, "wants text, or !secret")
-
-
-def _misfit(value: Value, name: str, problem: str) -> ConfigError:
-    return ConfigError(value.where, f"{name}: {problem}")
+    raise misfit(values[name], name, "wants text, or !secret")

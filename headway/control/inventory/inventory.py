@@ -1,13 +1,15 @@
 """The inventory of a fleet: its hosts file read once, hosts made when they are in hand."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from headway.control.errors import ConfigError
 from headway.control.fleet import Fleet
 from headway.control.inventory import ini_hosts, patterns, yaml_hosts
-from headway.control.inventory.connection import connection, unheeded
+from headway.control.inventory.connection import connection, honoured, unheeded
+from headway.control.inventory.guests import Guest, guest
 from headway.control.inventory.instances import VARIABLE, instances
-from headway.control.inventory.model import Host
+from headway.control.inventory.model import Host, Via
 from headway.control.inventory.precedence import Precedence
 from headway.control.inventory.tree import Tree
 from headway.control.inventory.vars_files import GROUP_VARS, HOST_VARS, VarsFiles
@@ -51,10 +53,18 @@ class Inventory:
 
     def host(self, name: str) -> Host:
         """Make one host of the inventory: its variables merged, its roles added up."""
+        host, found = self._made(name)
+        if found is None:
+            return host
+        node = self._node(host, found)
+        return replace(host, via=Via(node, found.vmid, found.kind, found.how, found.where))
+
+    def _made(self, name: str) -> tuple[Host, Guest | None]:
         layers = self._precedence.layers(name)
         merged = layers.merged()
-        reach = connection(name, merged, self._secrets)
-        return Host(
+        values = honoured(name, merged)
+        reach = connection(name, values, self._secrets)
+        host = Host(
             name=name,
             address=reach.address,
             groups=layers.groups,
@@ -67,6 +77,20 @@ class Inventory:
             become_user=reach.become_user,
             become_password=reach.become_password,
         )
+        return host, guest(name, values)
+
+    def _node(self, host: Host, found: Guest) -> Host:
+        """Find the node of a guest: a host of the inventory, an address, or where the guest is."""
+        if not found.node:  # as Ansible's proxmox_pct_remote has it: these are the node's
+            become = host.become or host.user not in {None, "root"}
+            return replace(host, name=host.address, instances=(), become=become)
+        if found.node not in self._tree.hosts:
+            return Host(found.node, found.node, (), {})
+        node, outer = self._made(found.node)
+        if outer is not None:
+            problem = f"{found.node} is a guest itself, and a node has to be none"
+            raise ConfigError(found.node_where, problem)
+        return node
 
     def unheeded(self) -> tuple[Unheeded, ...]:
         """List what counts for nothing: ansible_ variables we do not know, files of no group."""

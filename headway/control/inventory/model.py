@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from headway.control.secrets import Secret
 
 Steps = tuple[str | int, ...]
+Kind = Literal["lxc", "qemu"]
+How = Literal["ssh", "pct", "qm"]
+KINDS: dict[Kind, str] = {"lxc": "container", "qemu": "VM"}
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,31 @@ class Instance:
 
 
 @dataclass(frozen=True)
+class Via:
+    """What a guest hangs on: its Proxmox node, its number there, and `how` the guest is reached.
+
+    `kind` is Proxmox's own word; KINDS has the one for people. `where` is FILE:LINE of what says
+    how.
+    """
+
+    node: "Host"
+    vmid: int
+    kind: Kind
+    how: How
+    where: str
+
+    def __str__(self) -> str:
+        """Name the guest as people do: container 129 on pve1."""
+        return f"{KINDS[self.kind]} {self.vmid} on {self.node.name}"
+
+
+@dataclass(frozen=True)
 class Host:
     """A machine: how it is reached, what is true of it, and what should run on it.
 
     `user`, `port` and `key_file` are None where the inventory leaves them to ~/.ssh/config.
     `groups` are all groups it is in, as variables are merged: parents first, `all` left out.
+    `via` is a Proxmox guest's node; None for a machine that is none.
     """
 
     name: str
@@ -57,6 +80,7 @@ class Host:
     become: bool = False
     become_user: str = "root"
     become_password: "Secret | None" = None
+    via: Via | None = None
 
     def instance(self, name: str) -> Instance | None:
         """Find an instance by its name."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from headway.control.inventory.instances import VARIABLE
-from headway.control.inventory.model import Host, Instance, Value
+from headway.control.inventory.model import Host, Instance, Value, Via
 from headway.control.secrets import MASK, Secret
 from headway.wire.loader import Json
 
@@ -33,16 +33,26 @@ def inventory_json(hosts: Sequence[Host]) -> Json:
 
 
 def _host_text(host: Host) -> str:
-    user = f"{host.user}@" if host.user else ""
-    port = f":{host.port}" if host.port else ""
-    become = f", sudo to {host.become_user}" if host.become else ""
     groups = ", ".join(host.groups) or "none"
     rows = list(_rows(explain(host)))
     for instance in host.instances:
         rows.append((f"{instance.name}: role {instance.role}", "", instance.where))
         rows.extend((f"  {name}", value, where) for name, value, where in _rows(instance.vars))
-    head = [f"{host.name}  ssh {user}{host.address}{port}{become}", f"  groups: {groups}"]
+    head = [f"{host.name}  {_way(host)}", f"  groups: {groups}"]
     return "\n".join([*head, *_table(rows)])
+
+
+def _way(host: Host) -> str:
+    """Say how a host is reached; of a guest, through what, or at least what it is."""
+    user = f"{host.user}@" if host.user else ""
+    port = f":{host.port}" if host.port else ""
+    become = f", sudo to {host.become_user}" if host.become else ""
+    ssh = f"ssh {user}{host.address}{port}{become}"
+    if host.via is None:
+        return ssh
+    if host.via.how == "ssh":
+        return f"{ssh}; {host.via}"
+    return f"{host.via.how} into {host.via}, {_way(host.via.node)}"
 
 
 def _rows(values: Mapping[str, Value]) -> Iterable[Row]:
@@ -67,10 +77,15 @@ def _host_json(host: Host) -> Json:
         "key_file": host.key_file,
         "become": host.become,
         "become_user": host.become_user,
+        "via": _via_json(host.via) if host.via else None,
         "groups": list(host.groups),
         "vars": _vars_json(explain(host)),
         "instances": [_instance_json(instance) for instance in host.instances],
     }
+
+
+def _via_json(via: Via) -> Json:
+    return {"node": via.node.name, "vmid": via.vmid, "kind": via.kind, "how": via.how}
 
 
 def _instance_json(instance: Instance) -> Json:

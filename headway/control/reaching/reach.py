@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headway.control.errors import UnreachableError
-from headway.control.inventory.model import Host
+from headway.control.inventory.model import Host, Via
 from headway.control.reaching.bootstrap import serve_argv
 from headway.control.reaching.conversation import Session, converse
+from headway.control.reaching.guest import explained
 from headway.control.reaching.pack import Pack
+from headway.control.reaching.pct import Pct
+from headway.control.reaching.qm import Qm
 from headway.control.reaching.sudo import Sudo
 from headway.control.reaching.transport import Stream, Transport
 from headway.control.secrets import Secret
@@ -19,6 +22,9 @@ Dial = Callable[[Host], Transport]
 CONNECT_S = 10
 AHEAD = 32
 """So many hosts are connected to at once, before their turn."""
+
+LOGINS = 8
+"""So many log in to nodes at once: sshd drops logins at random when ten begin (MaxStartups)."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +39,14 @@ class Reach:
     become_password: Secret | None = None
     ssh_config: Path | None = None
     ahead: "dict[str, _Line]" = field(default_factory=dict, compare=False)
+    logins: threading.Semaphore = field(
+        default_factory=lambda: threading.Semaphore(LOGINS), compare=False, repr=False
+    )
 
     def open(self, host: Host, tell: Sink, *, again: bool = False) -> Session:
         """Connect and hear the runner's hello; UnreachableError where that cannot be had."""
-        tell(Connecting(host.name, host.address, again))
+        place = str(host.via) if host.via and host.via.how != "ssh" else host.address
+        tell(Connecting(host.name, place, again))
         line = self.ahead.pop(host.name, None)
         transport = line.transport() if line is not None else self.line(host)
         try:
@@ -59,7 +69,39 @@ class Reach:
         self.ahead.update({host.name: _Line(self, host) for host in hosts[:AHEAD]})
 
     def line(self, host: Host) -> Transport:
-        """Connect to a host, as root."""
+        """Connect to a host, as root; to a guest the way its inventory says.
+
+        A guest that does not answer SSH may be stopped: its node is asked before we give up.
+        """
+        via = host.via
+        if via is not None and via.how != "ssh":
+            node = self._node(host.name, via)
+            return Pct(node, host.name, via) if via.how == "pct" else Qm(node, host.name, via)
+        try:
+            return self._root(host)
+        except UnreachableError as error:
+            raise (self._why(host) or error) from None
+
+    def _node(self, guest: str, via: Via) -> Transport:
+        try:
+            with self.logins:
+                return self._root(via.node)
+        except UnreachableError as error:
+            raise UnreachableError(f"{guest}: by way of {error}", hint=error.hint) from None
+
+    def _why(self, host: Host) -> UnreachableError | None:
+        if host.via is None:
+            return None
+        try:
+            node = self._node(host.name, host.via)
+        except UnreachableError:
+            return None
+        try:
+            return explained(host.name, host.via, node)
+        finally:
+            node.close()
+
+    def _root(self, host: Host) -> Transport:
         transport = self.dial(host)
         if not host.become:
             return transport

@@ -1,4 +1,4 @@
-"""What the controller answers to a host's asks: floor, outside, confirm."""
+"""What the controller answers to a host's asks: floor, outside, evict, confirm."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,12 @@ class Asks:
 
     def __call__(self, visit: Visit, ask: Ask) -> str | None:
         """Answer; None leaves it to the ask's own default, or was answered another way."""
-        answers = {"floor": self._floor, "outside": self._outside, "confirm": self._confirm}
+        answers = {
+            "floor": self._floor,
+            "outside": self._outside,
+            "evict": self._evict,
+            "confirm": self._confirm,
+        }
         answer = answers.get(ask.what)
         return answer(visit, ask) if answer is not None else None
 
@@ -63,6 +68,12 @@ class Asks:
             if (gate.name, gate.part) == (ask.detail, ask.part):
                 return dumps(outside.judge(self.fleet, host, gate, self.reach.ssh_config))
         return None
+
+    def _evict(self, visit: Visit, ask: Ask) -> str:
+        """Have a guest's node free the cards; what keeps it from that is the answer's sentence."""
+        from headway.control.rolling import node
+
+        return dumps(node.freed(visit.task.host, ask, self.reach, self.tell, self.by))
 
     def _confirm(self, visit: Visit, ask: Ask) -> None:
         """Confirm over a new connection: that it can be made is what is being asked."""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from headway.control.baselines import CLASS
 from headway.control.errors import (
     ConfigError,
     HeadwayError,
@@ -18,6 +19,7 @@ from headway.control.errors import (
 from headway.control.fleet import Fleet
 from headway.control.inventory.model import Host
 from headway.control.near import near
+from headway.control.reaching import qm
 from headway.control.reaching.reach import AHEAD, Reach
 from headway.control.rendering.render import Rendered, render
 from headway.control.rolling.asks import Asks, is_peer
@@ -252,11 +254,16 @@ def _run(  # noqa: PLR0913 # what the verbs differ in
     before_first: Callable[[], None] = _nothing,
     afterwards: Callable[[], Sequence[Exit]] = tuple,
 ) -> Exit:
-    """Tell that it begins, run the visits, tell how it ended."""
+    """Tell that it begins, run the visits, tell how it ended.
+
+    Nothing begins where one of the hosts is reached by a way that cannot carry its order.
+    """
+    for task in tasks:
+        qm.refuse(task.host, task.order)
     began = time.monotonic()
     name = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + os.urandom(2).hex()
     hosts = tuple(task.host.name for task in tasks)
-    tell(Began(name, verb, hosts, options.orders.by, int(time.time() * 1000)))
+    tell(Began(name, verb, hosts, options.orders.by, int(time.time() * 1000), _classes(tasks)))
     by = options.orders.by
 
     def looking(others: Sequence[Host]) -> dict[str, Looked | HeadwayError]:
@@ -281,6 +288,12 @@ def _run(  # noqa: PLR0913 # what the verbs differ in
     took_ms = int((time.monotonic() - began) * 1000)
     tell(Ended(name, int(code), outcome.untouched, took_ms))
     return code
+
+
+def _classes(tasks: Sequence[Task]) -> dict[str, str]:
+    """Name the kinds of machines of those hosts that have one."""
+    named = ((task.host.name, task.host.vars.get(CLASS)) for task in tasks)
+    return {host: str(value.value) for host, value in named if value is not None}
 
 
 def _has_peers(host: Host, options: Options) -> bool:

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from headway.control.errors import UnreachableError
-from headway.control.inventory.model import Host, Value
+from headway.control.inventory.model import Host, How, Value
 from headway.control.reaching.reach import Reach
 from headway.control.telling.story import Connecting, Told
 from tests.control.doubles import LocalTransport, installed, scripted
+from tests.control.reaching.proxmox import Node, guest
 
 PACK = scripted("")
 GPU1 = Host("gpu1", "10.0.0.1", (), {})
@@ -87,3 +88,48 @@ def test_become_wraps_it_in_sudo(tmp_path: Path) -> None:
     other = Host("g", "a", (), {}, become=True, become_user="www")
     with pytest.raises(UnreachableError, match="headway needs root"):
         Reach(PACK, lambda _host: transport).open(other, silent)
+
+
+def test_a_guest_that_does_not_answer_ssh_may_be_stopped(tmp_path: Path) -> None:
+    """Its node is asked before it is called unreachable; a node that cannot say changes nothing."""
+    node, dialled = Node(tmp_path), list[str]()
+
+    def dial(host: Host) -> LocalTransport:
+        dialled.append(host.name)
+        if host.name == "ct1":
+            raise UnreachableError("ct1: 10.0.0.29 port 22: no answer within 10 s")
+        return node
+
+    reach = Reach(PACK, dial)
+    node.guest(129, up=False)
+    with pytest.raises(UnreachableError, match=r"^ct1: container 129 on pve1 is stopped"):
+        reach.open(guest("ssh"), silent)
+    assert node.closed
+    node.guest(129)
+    with pytest.raises(UnreachableError, match="no answer within 10 s"):
+        reach.open(guest("ssh"), silent)
+    assert dialled == ["ct1", "pve1"] * 2
+
+
+@pytest.mark.parametrize("how", ["ssh", "pct", "qm"])
+def test_a_node_that_cannot_be_reached_is_named(how: How) -> None:
+    """As a jump host is; a guest with SSH of its own keeps its own sentence."""
+
+    def dial(host: Host) -> LocalTransport:
+        raise UnreachableError(f"{host.name}: nobody listens there", hint="is it up?")
+
+    said = "^ct1: nobody listens" if how == "ssh" else "^ct1: by way of pve1: nobody listens there"
+    with pytest.raises(UnreachableError, match=said) as raised:
+        Reach(PACK, dial).open(guest(how), silent)
+    assert raised.value.hint == "is it up?"
+
+
+def test_a_node_s_login_that_is_not_root_uses_sudo_there(tmp_path: Path) -> None:
+    """The guest's own user counts for nothing: pct and qm begin as the node's root."""
+    pve1 = Host("pve1", "10.0.0.9", (), {}, user="ops", become=True)
+    for how in ("pct", "qm"):
+        node = Node(tmp_path, {"sudo": "/nonexistent/sudo"})
+        with pytest.raises((UnreachableError, FileNotFoundError)):
+            Reach(PACK, lambda _host, to=node: to).open(guest(how, node=pve1), silent)  # type: ignore[misc]
+        assert node.started[0][:2] == ["sudo", "-S"]
+        assert node.started[0][4:6] == ["--", how]

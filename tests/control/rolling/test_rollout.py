@@ -77,6 +77,16 @@ def test_nothing_is_run_on_a_host_when_one_of_them_cannot_be_rendered(tmp_path: 
     assert not (tmp_path / "gpu1/order").exists()
 
 
+def test_nothing_begins_where_a_guest_is_reached_by_qm_alone(tmp_path: Path) -> None:
+    """A rollout wants a stream: the second host's line is named, and the first is not called."""
+    guest = "gpu2: {proxmox_host: pve, proxmox_vmid: 129, ansible_connection: qm}"
+    bench = Bench(tmp_path, SAYS_ITS_ORDER, INVENTORY.replace("gpu2: {}", guest))
+    for verb in (verbs.rollout, verbs.restart, verbs.park, verbs.check):
+        with pytest.raises(ConfigError, match=r"hosts.yaml:6: gpu2: ansible_connection qm carries"):
+            verb(bench.hosts[:2], bench.options, bench.told.append)
+    assert (bench.told, bench.called) == ([], [])
+
+
 def test_a_verb_tells_its_story_from_began_to_ended(tmp_path: Path) -> None:
     """The worst of the hosts' own codes is the verb's; the third host is unreachable."""
     bench = Bench(tmp_path, SAYS_ITS_ORDER)
