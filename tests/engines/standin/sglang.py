@@ -99,7 +99,7 @@ class Sglang(Dialect):
             length = counters.accepted / counters.drafts if counters.drafts else 0.0
             gauges["spec_accept_length"] = 1 + length
             gauges["spec_accept_rate"] = length / self.knobs.draft_depth
-        totals = {
+        totals: dict[str, float] = {
             "prompt_tokens_total": counters.prompt,
             "generation_tokens_total": counters.generated,
             "cached_tokens_total": counters.cached,
