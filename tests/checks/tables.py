@@ -203,8 +203,8 @@ class Tables:
         return tuple(Listener(**{**facts, "port": port, **row}) for row in rows)
 
     def pids(self, cgroup: str) -> tuple[int, ...]:
-        """Give the main process."""
-        return (200,) if cgroup == CGROUP else ()
+        """Give the processes of a cgroup: by default the main process of this launch's."""
+        return tuple(self.world.get("pids", {CGROUP: [200]}).get(cgroup, ()))
 
     def status(self, pid: int) -> dict[str, str]:
         """Give a process's status."""
