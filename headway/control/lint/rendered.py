@@ -7,9 +7,9 @@ from headway.control.lint.environments import environment_findings, plain_secret
 from headway.control.lint.finding import Finding, Hit, finding
 from headway.control.lint.units import unit_hits
 from headway.control.lint.urls import url_hits
-from headway.control.rendering.env_file import environment
 from headway.control.rendering.render import Rendered
 from headway.control.rendering.unit_file import settings
+from headway.wire.env_text import environment
 from headway.wire.release import Part
 from headway.wire.resources import File, Unit, unit_path
 

@@ -8,9 +8,9 @@ from headway.control.lint.commands import command_findings
 from headway.control.lint.environments import environment_findings, plain_secrets
 from headway.control.lint.finding import Hit, Hits
 from headway.control.lint.scripts import continuation_hits
-from headway.control.rendering.env_file import environment
 from headway.control.rendering.systemd_text import words
 from headway.control.rendering.unit_file import Setting, TextError, last, logical_lines, settings
+from headway.wire.env_text import environment
 
 LEAST_LOAD_S = 30
 """No engine is up sooner when it is slow; systemd's own limit is 5 starts in 10 s."""

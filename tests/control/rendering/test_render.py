@@ -9,11 +9,11 @@ import yaml
 
 from headway.control.errors import ConfigError
 from headway.control.inventory.model import Value
-from headway.control.rendering.env_file import environment
 from headway.control.rendering.render import Rendered, render
 from headway.control.rendering.systemd_text import words
 from headway.control.rendering.unit_file import last, settings
 from headway.control.secrets import Secret
+from headway.wire.env_text import environment
 from headway.wire.gate import Where
 from headway.wire.resources import Dir, DropIn, File, FoundVenv, LockedVenv, Package, Sysctl, Unit
 from tests.control.rendering.fleets import fleet, host

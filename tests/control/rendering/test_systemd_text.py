@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.control.rendering.env_file import env_text, environment
+from headway.control.rendering.env_file import env_text
 from headway.control.rendering.systemd_text import (
     LONGEST_LINE,
     LONGEST_WORD,
@@ -13,6 +13,7 @@ from headway.control.rendering.systemd_text import (
     words,
 )
 from headway.control.rendering.unit_file import TextError, settings, unit_text
+from headway.wire.env_text import environment
 
 WORD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 NASTY = st.text(st.sampled_from("\\\"'$%{}#; \t\n\r=-@:+!|\u2028\ufdd0é"))
