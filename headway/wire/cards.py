@@ -4,8 +4,16 @@ Bytes, milliwatts, degrees Celsius, megahertz, percent. None: this driver or car
 Read by headway/runner/cards (NVML); fixtures: two H200 under driver 580.159.04.
 """
 
-from dataclasses import dataclass
-from typing import Optional, Tuple
+from dataclasses import dataclass, field
+from typing import Dict, Optional, Tuple
+
+FULL_PERCENT = 95
+NEAR_ZERO_PERCENT = 2
+WAITING_POWER_PERCENT = 40
+"""Seen on H200: computing 100 % busy, memory 25 %, 689 W of 700; waiting 100 %, 0 %, 123 W."""
+
+MUCH_BYTES = 1 << 30
+"""More than a driver keeps for itself on any card (H200: 645 MB): somebody has loaded something."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,45 @@ class Card:
     numa_node: Optional[int] = None
     holders: Tuple[Holder, ...] = ()
 
+    def doing(self) -> str:
+        """Word what it does now, with the figures; "busy" by itself proves nothing.
+
+        A card that waits in a collective is 100 % busy, and so is a Blackwell card whose process
+        was killed inside a kernel, with nobody on it (FIELD.md 2.4).
+        """
+        full = (self.busy_percent or 0) >= FULL_PERCENT
+        if self.holders:
+            if self.waiting():
+                return self.waiting()
+            if not self.busy_percent:
+                return f"idle, held by {len(self.holders)} ({_watts(self)})"
+            return f"computing ({self._figures()})"
+        if (self.used or 0) > MUCH_BYTES:
+            return f"held by what is not seen from here ({self._figures()})"
+        if full:
+            return f"shows busy with no process: a stuck reading, not work ({self._figures()})"
+        return "idle" if not self.busy_percent else f"busy, no process seen ({self._figures()})"
+
+    def waiting(self) -> str:
+        """Say that it waits, with both figures; "" where it computes, rests, or does not say."""
+        busy, memory, power = self.busy_percent, self.memory_busy_percent, self.power_mw
+        if busy is None or memory is None or power is None or not self.power_limit_mw:
+            return ""
+        low = 100 * power < WAITING_POWER_PERCENT * self.power_limit_mw
+        if busy < FULL_PERCENT or memory > NEAR_ZERO_PERCENT or not low:
+            return ""
+        return f"waiting, most likely for the other cards ({self._figures()})"
+
+    def _figures(self) -> str:
+        shares = (("busy", self.busy_percent), ("memory", self.memory_busy_percent))
+        said = [f"{name} {share} %" for name, share in shares if share is not None]
+        return ", ".join([*said, *([_watts(self)] if self.power_mw is not None else [])])
+
+
+def _watts(card: Card) -> str:
+    drawn = (card.power_mw or 0) // 1000
+    return f"{drawn} W of {card.power_limit_mw // 1000} W" if card.power_limit_mw else f"{drawn} W"
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -95,11 +142,51 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Xid:
+    """One complaint of the driver in the kernel log, `at_s` seconds after boot.
+
+    `number` None: a card fell off the bus, and the line has none. `action` is the name NVIDIA's
+    catalogue gives what to do at once ("RESET_GPU"), `advice` the same as a sentence.
+    """
+
+    at_s: int
+    bus: str
+    number: Optional[int]
+    meaning: str
+    action: str
+    advice: str
+    line: str
+
+
+@dataclass(frozen=True)
+class CardsHost:
+    """What a machine is to its cards, beside what NVML says.
+
+    `module` is the loaded kernel module's version, "" for none; `open_module` says which kind.
+    `iommu` is "off", or the types of the cards' groups: "identity" passes through, "DMA" and
+    "DMA-FQ" translate; "" cannot be told. `iommu_words` are those of the kernel's command line.
+    `acs` are the bridges above cards that redirect what goes between them; None: not readable.
+    `nccl_files` is content by path; `parameters` what the module was loaded with. `log` says why
+    the kernel log could not be read, "" where `xids` are all since boot, oldest first.
+    """
+
+    module: str = ""
+    open_module: bool = False
+    iommu: str = ""
+    iommu_words: Tuple[str, ...] = ()
+    acs: Optional[Tuple[str, ...]] = None
+    nccl_files: Dict[str, str] = field(default_factory=dict)
+    parameters: Dict[str, str] = field(default_factory=dict)
+    xids: Tuple[Xid, ...] = ()
+    log: str = ""
+
+
+@dataclass(frozen=True)
 class CardsSeen:
     """One look at all cards. `trouble` says in a sentence each why something could not be read.
 
     A card that is lost or may not be opened is not among `cards`, but in `trouble`. No cards at
-    all is always said there. `took_ms` is what NVML itself took.
+    all is always said there. `took_ms` is what NVML itself took. `host` is read for facts only.
     """
 
     driver: str = ""
@@ -109,3 +196,4 @@ class CardsSeen:
     pairs: Tuple[Pair, ...] = ()
     trouble: Tuple[str, ...] = ()
     took_ms: int = 0
+    host: Optional[CardsHost] = None

@@ -8,13 +8,14 @@ from headway.runner.orders import standing
 from headway.runner.orders.session import Session
 from headway.runner.records import RecordError
 from headway.runner.tools.cards import RealCards
+from headway.wire.cards import CardsSeen
 from headway.wire.event import Event, Rested
 from headway.wire.phase import Exit
 from headway.wire.release import EMPTY, Release
 from headway.wire.talk import Done, FromHost, Look, Looked, Trouble
 
 HISTORY = 50
-CARDS_S = 10
+CARDS_S = 30  # cards that nothing keeps awake take seconds each to start
 
 
 def obey(session: Session, order: Look) -> FromHost:
@@ -49,9 +50,17 @@ def obey(session: Session, order: Look) -> FromHost:
     if order.facts:
         looked = replace(looked, facts=facts.facts(machine))
         if session.equip() and satchels.has_cards(machine.disk):
-            looked = replace(looked, cards=RealCards(lambda: CARDS_S).look(pairs=True))
+            looked = replace(looked, cards=_cards(session))
     session.channel.say(looked)
     return Done(Exit.ACCEPTED)
+
+
+def _cards(session: Session) -> CardsSeen:
+    """Ask the driver, then the kernel; a driver that hangs does not keep us from the kernel."""
+    from headway.runner.cards.host import cards_host
+
+    seen = RealCards(lambda: CARDS_S).look(pairs=True)
+    return replace(seen, host=cards_host(session.machine.disk, session.machine.run))
 
 
 def _release(session: Session, name: str) -> Release:
