@@ -41,6 +41,8 @@ WARNINGS = frozenset(
         "exec-variable-split",
         "no-stop-timeout",
         "journal-rate-limited",
+        "nccl-level-overruled",
+        "nccl-through-network",
         "secret-in-plain-text",
     }
 )

@@ -69,12 +69,32 @@ def test_texts(name: str) -> None:
         ("NCCL_P2P_DISABLE=0", []),
         ("NCCL_SHM_DISABLE=yes", ["nccl-switch-ignored"]),
         ("NCCL_DEBUG=INFO", []),
+        ("NCCL_DEBUG=info", []),
+        ("NCCL_DEBUG=INFO,TRACE", []),
+        ("NCCL_DEBUG=verbose", ["nccl-word-unknown"]),
+        ("NCCL_P2P_LEVEL=", ["nccl-level-unknown"]),
+        ("NCCL_P2P_DISABLE=true", ["nccl-switch-ignored"]),
+        ("NCCL_CUMEM_ENABLE=on", ["nccl-number-ignored"]),
+        ("NCCL_BUFFSIZE=4M", ["nccl-number-ignored"]),
+        ("NCCL_BUFFSIZE=0x400000", []),
+        ("NCCL_SOCKET_IFNAME=eth0", []),
+        ("NCCL_SOCKET_IFNAME==eth0,=eth1", []),
+        ("NCCL_SOCKET_IFNAME=^docker,lo", []),
+        ("NCCL_SOCKET_IFNAME=eth0 eth1", ["nccl-interfaces-unread"]),
+        ("NCCL_SOCKET_IFNAME=eth0, eth1", ["nccl-interfaces-unread"]),
+        ("NCCL_P2P_DISABLED=1", ["nccl-variable-unread"]),
+        ("NCCL_TREE_THRESHOLD=0", ["nccl-variable-unread"]),
+        ("NCCL_SOMETHING_NEW=whatever", []),
+        ("NCCL_P2P_DISABLE=1 NCCL_P2P_LEVEL=SYS", ["nccl-level-overruled"]),
+        ("NCCL_P2P_DISABLE=0 NCCL_P2P_LEVEL=SYS", []),
+        ("NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1", ["nccl-through-network"]),
     ],
 )
 def test_environments(variable: str, rules: list[str]) -> None:
     """What NCCL ignores without a word (FIELD 2.2)."""
-    name, _, value = variable.partition("=")
-    assert [rule for rule, _, _ in environment_findings({name: value})] == rules
+    whole = re.split(r" (?=NCCL)", variable)
+    values = {name: value for name, _, value in (one.partition("=") for one in whole)}
+    assert [rule for rule, _, _ in environment_findings(values)] == rules
 
 
 @pytest.mark.parametrize(
