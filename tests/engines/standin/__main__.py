@@ -59,20 +59,31 @@ def _log(line: str) -> None:
     sys.stderr.flush()
 
 
+def _tell(port: int) -> None:
+    sys.stdout.write(json.dumps({"port": port}) + "\n")
+    sys.stdout.flush()
+
+
+async def _listening(engine: Engine, door: socket.socket) -> asyncio.AbstractServer:
+    loop = asyncio.get_running_loop()
+    return await loop.create_server(lambda: Connection(engine), sock=door, backlog=_BACKLOG)
+
+
 async def _serve(host: str, port: int, knobs: Knobs) -> None:
     door = socket.socket()
     door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     door.bind((host, port))
     bound: int = door.getsockname()[1]
     engine = Engine(knobs, lambda new: _again(bound, new))
-    sys.stdout.write(json.dumps({"port": bound}) + "\n")
-    sys.stdout.flush()
-    for line in knobs.log:
+    for line in (*engine.dialect.log(), *knobs.log):
         _log(line)
-    if engine.dialect.closed_while_loading:  # bound, and nobody listens yet
+    if knobs.load_ms and engine.dialect.closed_while_loading:  # bound, and nobody listens yet
+        _tell(bound)
         await asyncio.sleep(knobs.load_ms / 1000)
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Connection(engine), sock=door, backlog=_BACKLOG)
+        server = await _listening(engine, door)
+    else:
+        server = await _listening(engine, door)
+        _tell(bound)
     _log(engine.dialect.ready.format(host=host, port=bound, pid=os.getpid()))
     await server.serve_forever()
 

@@ -53,13 +53,16 @@ class Answers:
         """Give what every answer and chunk begins with."""
         return self.dialect.head(self.asked, self.generation.number, stream=stream)
 
-    def tail(self) -> dict[str, Json]:
-        """Give usage and what the engine adds to it."""
+    def tail(self, *, stream: bool = False) -> dict[str, Json]:
+        """Give usage and what the engine adds to it; in a stream what is not there is left out."""
         used = self.generation.usage()
         if used is None:
             return {}
         extras = self.dialect.extras(used, self.generation.timing())
-        return {"usage": self.dialect.usage(used), **extras}
+        usage = self.dialect.usage(used)
+        if stream:
+            usage = {name: value for name, value in usage.items() if value is not None}
+        return {"usage": usage, **extras}
 
     def call(self, arguments: str, *, first: bool) -> Json:
         """Word a tool call, or a piece of its arguments."""
@@ -176,7 +179,7 @@ class Stream:
     def _end(self, finish: str, last: tuple[str, str] | None) -> None:
         answers, dialect = self.answers, self.answers.dialect
         told = answers.asked.with_usage or dialect.usage_unasked
-        tail = answers.tail() if told else {}
+        tail = answers.tail(stream=True) if told else {}
         nothing: dict[str, Json] = {} if answers.asked.chat else {"text": ""}
         delta = self._delta(*last) if last else nothing
         apart = dialect.empty_chunk_usage or answers.asked.chat

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from .answers import Answers, Stream, Whole
@@ -88,7 +89,7 @@ class Connection(asyncio.Protocol):
             return
         load = self.engine.load()
         shown = {"requests": self.engine.requests, "running": load.running, "waiting": load.waiting}
-        self.whole(200, _json({**shown, "counters": vars(self.engine.counters)}))
+        self.whole(200, _json({**shown, "counters": asdict(self.engine.counters)}))
 
     def _serve(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> None:
         engine, dialect, knobs = self.engine, self.engine.dialect, self.engine.knobs

@@ -4,6 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+EDGES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0)
+
+
+@dataclass
+class Histogram:
+    """Seconds that something took: how many were at most each edge, how many in all, their sum."""
+
+    at_most: list[int] = field(default_factory=lambda: [0] * len(EDGES))
+    count: int = 0
+    total: float = 0.0
+
+    def take(self, seconds: float) -> None:
+        """Count one."""
+        self.count += 1
+        self.total += seconds
+        for n, edge in enumerate(EDGES):
+            self.at_most[n] += seconds <= edge
+
 
 @dataclass
 class Counters:
@@ -20,9 +38,8 @@ class Counters:
     longest: int = 0  # tokens of the longest sequence
     requests: int = 0  # that were admitted
     failed: int = 0
-    first_token_seconds: float = 0.0
-    first_tokens: int = 0
-    queue_seconds: float = 0.0
+    first_token: Histogram = field(default_factory=Histogram)
+    queue: Histogram = field(default_factory=Histogram)
     prefill_seconds: float = 0.0
     decode_seconds: float = 0.0
     finished: dict[str, int] = field(default_factory=dict)

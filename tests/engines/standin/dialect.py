@@ -7,9 +7,12 @@ b10434) and, for the two that were never run here, of their sources.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from .counters import EDGES, Histogram
 
 if TYPE_CHECKING:
     from .asked import Asked
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from .tokens import Vocabulary
 
 Json = Any
+_PART = re.compile("_(sum|count|bucket)$")
 
 
 class Refused(Exception):  # noqa: N818 # an answer, no error of ours
@@ -87,6 +91,10 @@ class Dialect:
     def posts(self) -> Mapping[str, Callable[[Mapping[str, Json]], Json]]:
         """Give what answers each path that is written to, besides completions and chats."""
         return {"/tokenize": self.tokenized}
+
+    def log(self) -> list[str]:
+        """Give the lines that tell at its start what it runs with."""
+        return []
 
     # --- errors ------------------------------------------------------------------------------
 
@@ -163,11 +171,23 @@ class Dialect:
         return message
 
 
+def histogram(name: str, labels: Mapping[str, str], taken: Histogram) -> list[Row]:
+    """Give the rows of a histogram in seconds."""
+    edges = [*map(str, EDGES), "+Inf"]
+    counts = [*taken.at_most, taken.count]
+    rows: list[Row] = [
+        (name + "_bucket", "histogram", {**labels, "le": edge}, float(counts[n]))
+        for n, edge in enumerate(edges)
+    ]
+    ends = {"_count": float(taken.count), "_sum": taken.total}
+    return rows + [(name + end, "histogram", labels, value) for end, value in ends.items()]
+
+
 def exposition(series: Series) -> str:
     """Write series as Prometheus text."""
     lines, typed = [], set()
     for name, kind, labels, value in series:
-        family = name.removesuffix("_sum").removesuffix("_count") if kind == "histogram" else name
+        family = _PART.sub("", name) if kind == "histogram" else name
         if family not in typed:
             typed.add(family)
             lines += [f"# HELP {family} {family}", f"# TYPE {family} {kind}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import dataclasses
 import os
 import random
@@ -74,7 +75,7 @@ class Engine:
         if not knobs.counters_frozen:
             self._frozen = None
         elif self._frozen is None:
-            self._frozen = dataclasses.replace(self.counters)
+            self._frozen = copy.deepcopy(self.counters)
 
     # --- what is shown of it -----------------------------------------------------------------
 
@@ -232,7 +233,7 @@ class Generation:
     def admit(self) -> None:
         """Begin the prefill."""
         self._admitted = time.monotonic()
-        self.engine.counters.queue_seconds += self._admitted - self._arrived
+        self.engine.counters.queue.take(self._admitted - self._arrived)
         if self.knobs.stall_after == 0:
             return
         rate, computed = self.knobs.prefill_tokens_s, self.prompt_tokens - self.cached
@@ -250,8 +251,7 @@ class Generation:
         counters.prompt += self.prompt_tokens
         counters.cached += self.cached
         counters.prefill_seconds += self._first - self._admitted
-        counters.first_token_seconds += self._first - self._arrived
-        counters.first_tokens += 1
+        counters.first_token.take(self._first - self._arrived)
         self._step()
 
     def _step(self) -> None:

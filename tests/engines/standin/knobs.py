@@ -36,13 +36,14 @@ class Knobs:
     key: str = ""  # an API key: without it 401
     kv_tokens: int = 4_194_304  # tokens of the KV pool
     kv_dtype: str = "auto"
+    backend: str = "FLASHINFER"  # of attention
     draft_depth: int = 0  # draft tokens a step; 0 is no speculative decoding
     accepted_percent: int = 0  # draft tokens accepted in 100 steps: 250 is 2.5 a step
     effective: dict[str, Any] = field(default_factory=dict)  # laid over what it says of its config
     thinks: bool = False  # reasons before it answers a chat
     sees: bool = False  # takes images
     prefix_cache: bool = True
-    cached_in_usage: bool = True  # prompt_tokens_details; vLLM and SGLang show it when asked to
+    cached_in_usage: bool = False  # as vLLM --enable-prompt-tokens-details; llama.cpp always does
     log: tuple[str, ...] = ()  # lines on stderr at its start
 
     # --- how fast it is ----------------------------------------------------------------------

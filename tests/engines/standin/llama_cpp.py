@@ -73,6 +73,21 @@ class LlamaCpp(Dialect):
         more = {"/detokenize": self._text, "/apply-template": self._filled}
         return {**super().posts(), **more}
 
+    def log(self) -> list[str]:
+        """Give the lines that tell at its start what it runs with."""
+        knobs = self.knobs
+        kept = "f16" if knobs.kv_dtype == "auto" else knobs.kv_dtype
+        return [
+            (
+                f"0.00.090.000 I llama_kv_cache: size =  64.00 MiB ({knobs.context} cells, "
+                f"2 layers, {knobs.slots}/{knobs.slots} seqs), K ({kept}):  32.00 MiB, V ({kept}):  32.00 MiB"
+            ),
+            (
+                f"0.00.120.000 I srv    load_model: initializing, n_slots = {knobs.slots}, "
+                f"n_ctx_slot = {knobs.context}, kv_unified = 'true'"
+            ),
+        ]
+
     def _text(self, body: Mapping[str, Any]) -> Any:
         return {"content": self.vocabulary.decode(body["tokens"])}
 
@@ -123,6 +138,11 @@ class LlamaCpp(Dialect):
                 "predicted_per_second": 1000 * used.completion / decode_ms if decode_ms else 0.0,
             }
         }
+
+    def choice(self, finish: str | None, **content: Any) -> dict[str, Any]:
+        """Give a choice; only completions have a place for logprobs."""
+        choice = super().choice(finish, **content)
+        return choice if "text" in content else {"finish_reason": finish, "index": 0, **content}
 
     def opening(self) -> dict[str, Any]:
         """Give the delta that a chat's stream begins with."""

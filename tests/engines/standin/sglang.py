@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .dialect import Dialect, Refused, Series
+from .dialect import Dialect, Refused, Row, Series, histogram
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +47,7 @@ class Sglang(Dialect):
             "served_model_name": knobs.model,
             "context_length": knobs.context,
             "kv_cache_dtype": knobs.kv_dtype,
-            "attention_backend": "flashinfer",
+            "attention_backend": knobs.backend.lower(),
             "tp_size": 1,
             "max_running_requests": knobs.slots,
             "speculative_algorithm": "EAGLE" if knobs.draft_depth else None,
@@ -61,6 +61,24 @@ class Sglang(Dialect):
             "version": self.told_version,
             **knobs.effective,
         }
+
+    def log(self) -> list[str]:
+        """Give the lines that tell at its start what it runs with."""
+        knobs, at = self.knobs, "[2026-11-29 22:33:10]"
+        return [
+            (
+                f"{at} server_args=ServerArgs(model_path='/srv/models/{knobs.model}', "
+                f"context_length={knobs.context}, kv_cache_dtype='{knobs.kv_dtype}')"
+            ),
+            (
+                f"{at} KV Cache is allocated. dtype: torch.bfloat16, #tokens: {knobs.kv_tokens}, "
+                "K size: 1.00 GB, V size: 1.00 GB"
+            ),
+            (
+                f"{at} max_total_num_tokens={knobs.kv_tokens}, chunked_prefill_size=8192, "
+                f"max_running_requests={knobs.slots}, context_len={knobs.context}"
+            ),
+        ]
 
     def tokenized(self, body: Mapping[str, Any]) -> Any:
         """Count a prompt's tokens."""
@@ -107,13 +125,10 @@ class Sglang(Dialect):
             "num_retracted_requests_total": counters.preemptions,
             "num_aborted_requests_total": counters.finished.get("abort", 0),
         }
-        sums = {
-            "time_to_first_token_seconds_sum": counters.first_token_seconds,
-            "time_to_first_token_seconds_count": counters.first_tokens,
-        }
-        shown: dict[str, dict[str, float]] = {"gauge": gauges, "counter": totals, "histogram": sums}
-        return [
+        rows: list[Row] = [
             ("sglang:" + name, kind, own, float(value))
-            for kind, named in shown.items()
+            for kind, named in (("gauge", gauges), ("counter", totals))
             for name, value in named.items()
         ]
+        rows += histogram("sglang:time_to_first_token_seconds", own, counters.first_token)
+        return rows + histogram("sglang:queue_time_seconds", own, counters.queue)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .dialect import Dialect, Refused, Row, Series
+from .dialect import Dialect, Refused, Row, Series, histogram
 from .tokens import pieces
 
 if TYPE_CHECKING:
@@ -100,4 +100,4 @@ class Tgi(Dialect):
         for name, total in sums.items():
             rows.append((f"tgi_request_{name}_sum", "histogram", {}, float(total)))
             rows.append((f"tgi_request_{name}_count", "histogram", {}, float(counters.requests)))
-        return rows
+        return rows + histogram("tgi_request_queue_duration", {}, counters.queue)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .dialect import Dialect, Refused, Row, Series
+from .dialect import Dialect, Refused, Row, Series, histogram
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,6 +68,34 @@ class Vllm(Dialect):
         """Take tokens back to text, too."""
         return {**super().posts(), "/detokenize": self._text}
 
+    def log(self) -> list[str]:
+        """Give the lines that tell at its start what it runs with."""
+        knobs, core = self.knobs, "(EngineCore pid=2) INFO 11-29 22:33:10 "
+        method = f"SpeculativeConfig(method='mtp', model=None, num_spec_tokens={knobs.draft_depth})"
+        config = {
+            "model": f"'/srv/models/{knobs.model}'",
+            "speculative_config": method if knobs.draft_depth else None,
+            "dtype": "torch.bfloat16",
+            "max_seq_len": knobs.context,
+            "kv_cache_dtype": knobs.kv_dtype,
+        }
+        dumped = ", ".join(f"{name}={value}" for name, value in config.items())
+        times = knobs.kv_tokens / knobs.context
+        return [
+            (
+                f"{core}[core.py:93] Initializing a V1 LLM engine (v{self.told_version}) "
+                f"with config: {dumped}"
+            ),
+            (
+                f"{core}[cuda.py:407] Using {knobs.backend} attention backend out of potential "
+                f"backends: ['{knobs.backend}']."
+            ),
+            (
+                f"{core}[kv_cache_utils.py:1643] GPU KV cache size: {knobs.kv_tokens:,} tokens, "
+                f"Maximum concurrency for {knobs.context:,} tokens per request: {times:.2f}x"
+            ),
+        ]
+
     def _text(self, body: Mapping[str, Any]) -> Any:
         return {"prompt": self.vocabulary.decode(body["tokens"])}
 
@@ -103,14 +131,13 @@ class Vllm(Dialect):
             "prompt_tokens_cached_total": counters.cached,
             "generation_tokens_total": counters.generated,
         }
+        refused = {"model_name": self.knobs.model, "reason": "max_num_queued_reqs"}
         if self.knobs.draft_depth:
             totals["spec_decode_num_drafts_total"] = counters.drafts
             totals["spec_decode_num_draft_tokens_total"] = counters.draft_tokens
             totals["spec_decode_num_accepted_tokens_total"] = counters.accepted
         sums = {
             "iteration_tokens_total": (counters.prompt + counters.generated, counters.steps),
-            "time_to_first_token_seconds": (counters.first_token_seconds, counters.first_tokens),
-            "request_queue_time_seconds": (counters.queue_seconds, counters.requests),
             "request_prefill_time_seconds": (counters.prefill_seconds, counters.requests),
             "request_decode_time_seconds": (counters.decode_seconds, counters.requests),
         }
@@ -118,6 +145,7 @@ class Vllm(Dialect):
             ("vllm:" + name, "gauge", own, float(value)) for name, value in gauges.items()
         ]
         rows += [("vllm:" + name, "counter", own, float(value)) for name, value in totals.items()]
+        rows.append(("vllm:admission_rejections_total", "counter", refused, 0.0))
         for reason in ("stop", "length", "abort", "error", "repetition"):
             labels = {"engine": "0", "finished_reason": reason, "model_name": self.knobs.model}
             count = float(counters.finished.get(reason, 0))
@@ -125,6 +153,12 @@ class Vllm(Dialect):
         for name, (total, count) in sums.items():
             rows.append((f"vllm:{name}_sum", "histogram", own, float(total)))
             rows.append((f"vllm:{name}_count", "histogram", own, float(count)))
+        waits = {
+            "time_to_first_token_seconds": counters.first_token,
+            "request_queue_time_seconds": counters.queue,
+        }
+        for name, taken in waits.items():
+            rows += histogram("vllm:" + name, own, taken)
         rows.append(("vllm:cache_config_info", "gauge", self._cache_config(), 1.0))
         return rows
 
