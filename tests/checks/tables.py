@@ -4,16 +4,17 @@ A case describes one world: its listeners, processes, HTTP answers, journal, fil
 case leaves out is as on a healthy host.
 """
 
+import importlib
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import util
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from headway.wire.cards import CardsSeen
-from headway.wire.gate import Answered, Subject
+from headway.wire.gate import Answered, Baseline, Subject
 from headway.wire.loader import load
 from headway.wire.release import Part, SubjectSpec
 from headway.wire.resources import Blob, File
@@ -36,13 +37,12 @@ MIB = 1024 * 1024
 
 
 def check(name: str) -> ModuleType:
-    """Load a check by its file, as the controller does."""
-    spec = util.spec_from_file_location("headway_checks." + name, CHECKS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """Load a check under the name it has on a host, with what it shares with others."""
+    if "headway_checks" not in sys.modules:
+        package = ModuleType("headway_checks")
+        package.__path__ = [str(CHECKS)]
+        sys.modules["headway_checks"] = package
+    return importlib.import_module(f"headway_checks.{name}")
 
 
 def kinds() -> list[str]:
@@ -76,6 +76,7 @@ def tools_of(world: Mapping[str, Any]) -> Tools:
         cards=table,
         part=_part(world.get("part", {})),
         leaving=leaving,
+        baseline=load(Baseline, world["baseline"]) if "baseline" in world else None,
     )
 
 
@@ -168,8 +169,11 @@ class Tables:
         env: Mapping[str, str] | None = None,
         deadline_s: int = 60,
     ) -> Ran:
-        """Give the one command's end."""
+        """Give the one command's end; a file that is read is one of `files`."""
         row = self.world.get("run", {})
+        if list(argv[:1]) == ["cat"]:
+            text = self.world.get("files", {}).get(argv[1])
+            row = {"code": 1} if text is None else {"stdout": text}
         self.asked.append(f"{list(argv)} {stdin!r} {dict(env or {})} {deadline_s}")
         out, err = (row.get(name, "").encode() for name in ("stdout", "stderr"))
         return Ran(tuple(argv), row.get("code", 0), out, err, row.get("took_ms", 5))

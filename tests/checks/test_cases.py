@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from headway.wire.gate import Wait
+from headway.wire.gate import Judgement, Wait
 from tests.checks import tables
 
 CASES = Path(__file__).parents[1] / "cases" / "checks"
@@ -40,6 +40,9 @@ def test_a_check_judges_this_world(kind: str, case: dict[str, Any]) -> None:
         verdict, evidence = found.verdict.value, "\n".join(found.evidence)
     assert verdict == case["verdict"], evidence
     assert verdict != "PASS" or "by hand: " in evidence, "whoever is paged asks again by hand"
+    if "findings" in case:
+        assert isinstance(found, Judgement)
+        assert list(found.findings) == case["findings"]
     for wanted in case["evidence"]:
         assert re.search(wanted, evidence), f"{wanted!r} is not in: {evidence}"
     for unwanted in case.get("not_evidence", []):
