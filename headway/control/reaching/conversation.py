@@ -56,9 +56,14 @@ def converse(  # noqa: PLR0913 # what a conversation needs to know of its host
     python: str = "python3",
     progress: Progress = _silent,
     hello_s: float = HELLO_S,
+    by_hand: str = "",
 ) -> "Session":
-    """Start the runner there, bring it first where it is missing; UnreachableError says why not."""
-    ear = _Ear(transport.converse(bootstrap.serve_argv(pack.sha256, python)), host)
+    """Start the runner there, bring it first where it is missing; UnreachableError says why not.
+
+    `by_hand` is what a person types to run a command there, "ssh HOST" where it is left out.
+    """
+    stream = transport.converse(bootstrap.serve_argv(pack.sha256, python))
+    ear = _Ear(stream, host, by_hand or f"ssh {host}")
     try:
         mark, words = ear.mark((HELLO_MARK, ABSENT_MARK), hello_s)
         if mark == ABSENT_MARK:
@@ -198,9 +203,10 @@ def _word(text: str | bytes) -> FromHost:
 class _Ear:
     """Hears a stream line by line; keeps the end of what came on standard error for messages."""
 
-    def __init__(self, stream: Stream, host: str) -> None:
+    def __init__(self, stream: Stream, host: str, by_hand: str) -> None:
         self.stream = stream
         self.host = host
+        self._by_hand = by_hand
         self._heard = bytearray()
         self._noise = b""
         self._shell_works = False
@@ -227,7 +233,7 @@ class _Ear:
             if noise + len(self._heard) > NOISE_BYTES:
                 raise UnreachableError(
                     f"{self.host}: over 1 MiB came before the runner answered",
-                    hint=f"the login shell there prints: try ssh {self.host} true",
+                    hint=f"the login shell there prints: try {self._by_hand} true",
                 )
             self._more(until, deadline_s)
 
@@ -277,4 +283,4 @@ class _Ear:
     def _shell(self) -> str:
         if self._shell_works:
             return ""
-        return f"it wants a login shell that runs commands: try ssh {self.host} /bin/sh -c id"
+        return f"it wants a login shell that runs commands: try {self._by_hand} /bin/sh -c id"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headway.control.errors import UnreachableError
-from headway.control.inventory.model import Host, Via
+from headway.control.inventory.model import Host, How, Via
 from headway.control.reaching.bootstrap import serve_argv
 from headway.control.reaching.conversation import Session, converse
 from headway.control.reaching.guest import explained
@@ -25,6 +25,11 @@ AHEAD = 32
 
 LOGINS = 8
 """So many log in to nodes at once: sshd drops logins at random when ten begin (MaxStartups)."""
+
+BY_HAND: dict[How, str] = {
+    "pct": "on {via.node.name}: pct exec {via.vmid} --",
+    "qm": "on {via.node.name}: qm guest exec {via.vmid} --",
+}
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,8 @@ class Reach:
 
     def open(self, host: Host, tell: Sink, *, again: bool = False) -> Session:
         """Connect and hear the runner's hello; UnreachableError where that cannot be had."""
-        place = str(host.via) if host.via and host.via.how != "ssh" else host.address
-        tell(Connecting(host.name, place, again))
+        within = host.via if host.via is not None and host.via.how != "ssh" else None
+        tell(Connecting(host.name, str(within or host.address), again))
         line = self.ahead.pop(host.name, None)
         transport = line.transport() if line is not None else self.line(host)
         try:
@@ -56,6 +61,7 @@ class Reach:
                 self.pack,
                 python=_python(host),
                 progress=lambda what, done, total: tell(Sending(host.name, what, done, total)),
+                by_hand=BY_HAND[within.how].format(via=within) if within else "",
             )
         except BaseException:
             transport.close()

@@ -80,8 +80,9 @@ def test_a_fault_within_a_running_container_keeps_its_own_sentence(tmp_path: Pat
     """The node finds nothing wrong: what the guest itself said counts."""
     node = Node(tmp_path, {"R=": "echo 'no shell today' >&2; exit 9; R="})
     node.guest(129)
-    with pytest.raises(UnreachableError, match=r"exit 9\): no shell today"):
+    with pytest.raises(UnreachableError, match=r"exit 9\): no shell today") as raised:
         Reach(PACK, lambda _host: node).open(guest("pct"), silent)
+    assert "try on pve1: pct exec 129 -- /bin/sh -c id" in raised.value.hint
 
 
 def test_a_call_ahead_goes_through_the_node_as_well(tmp_path: Path) -> None:
