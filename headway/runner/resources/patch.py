@@ -41,9 +41,10 @@ def patched(diff: str, read: Read) -> Dict[str, Optional[bytes]]:
             raise PatchError(f"{name} does not exist")
         if change.old is None and data is not None:
             raise PatchError(f"{name} exists already")
-        lines = _lines((data or b"").decode())
+        lines, grown = _lines((data or b"").decode()), 0
         for number, hunk in enumerate(change.hunks, 1):
-            lines = _fit(lines, hunk, f"hunk {number} of {name}")
+            lines = _fit(lines, hunk, hunk.at + grown, f"hunk {number} of {name}")
+            grown += len(hunk.new) - len(hunk.old)
         if change.new != change.old and change.old is not None:
             results[change.old] = None
         if change.new is not None:
@@ -55,17 +56,16 @@ def patched(diff: str, read: Read) -> Dict[str, Optional[bytes]]:
     return results
 
 
-def _fit(lines: List[str], hunk: _Hunk, what: str) -> List[str]:
+def _fit(lines: List[str], hunk: _Hunk, at: int, what: str) -> List[str]:
+    """Apply a hunk where it says (`at`, by the hunks before it), else at the one place it fits."""
     size = len(hunk.old)
     places = range(len(lines) - size + 1)
-    fits = [at for at in places if tuple(lines[at : at + size]) == hunk.old]
-    if hunk.at in fits or (not hunk.old and hunk.at <= len(lines)):
-        at = hunk.at
-    elif len(fits) == 1 and hunk.old:
-        at = fits[0]
-    else:
-        raise PatchError(f"{what} fits in {len(fits)} places")
-    return [*lines[:at], *hunk.new, *lines[at + size :]]
+    fits = [place for place in places if tuple(lines[place : place + size]) == hunk.old]
+    if at in fits or (not hunk.old and at <= len(lines)):
+        return [*lines[:at], *hunk.new, *lines[at + size :]]
+    if len(fits) == 1 and hunk.old:
+        return [*lines[: fits[0]], *hunk.new, *lines[fits[0] + size :]]
+    raise PatchError(f"{what} fits in {len(fits)} places")
 
 
 def _changes(rows: List[str]) -> Iterator[_Change]:

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headway.runner.resources.patch import PatchError, patched
@@ -17,8 +17,13 @@ def _of(files: dict[str, str]) -> Callable[[str], bytes | None]:
 
 
 @given(lines, lines)
+@example(["a\n", "a\n", "b\n", *["a\n"] * 4], ["a\n", "b\n", *["a\n"] * 3])
 def test_a_patch_turns_the_old_text_into_the_new(old: list[str], new: list[str]) -> None:
-    """For texts of whole lines, whatever their lines begin with."""
+    """For texts of whole lines, whatever their lines begin with, and however alike they are.
+
+    A hunk's place counts in the old file: one behind a hunk that took lines away was refused once,
+    since it fitted in two places.
+    """
     before, after = "".join(old), "".join(new)
     if before == after:
         return
