@@ -94,8 +94,8 @@ class Cards(State):
 
     host: Reached
 
-    def install(self) -> None:
-        """Put library, holder and reader where a host has the real ones."""
+    def install(self, *, module: bool = True) -> None:
+        """Put library, holder and reader where a host has the real ones; no module in a guest."""
         whence = {
             LIBRARY: library(),
             HOLDER: HERE / "holder.py",
@@ -105,6 +105,10 @@ class Cards(State):
         for place, source in whence.items():
             self._place(place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, self._place(place))
+        if module:
+            self._install_module()
+
+    def _install_module(self) -> None:
         self._place(f"{PROGRAMS}/nvidia-module").write_text(BOOT)
         self._place("/etc/systemd/system/standin-nvml.service").write_text(UNIT)
         wanted = self._place("/etc/systemd/system/sysinit.target.wants/standin-nvml.service")

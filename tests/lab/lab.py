@@ -128,6 +128,14 @@ class Lab:
             host.wait()
         return hosts
 
+    def disk(self, spec: HostSpec) -> Host:
+        """Return a host whose root is there; it stays off, for `up`, or for a node to boot it."""
+        host = self._existing(spec) or self._new(spec)
+        if not host.is_made():
+            host.make()
+        self._write_ssh_files()
+        return host
+
     def inventory(self, path: Path, hosts: Iterable[Host] | None = None) -> Path:
         """Write the hosts as an Ansible inventory in YAML and return its path."""
         entries = {host.name: self.connection(host) for host in hosts or self.hosts.values()}

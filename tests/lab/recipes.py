@@ -42,6 +42,7 @@ RECIPES = {
     "bookworm": Recipe("bookworm"),
     "trixie": Recipe("trixie"),
     "bullseye": Recipe("bullseye", engine=False),
+    "node": Recipe("bookworm", (*PACKAGES, "lxc"), engine=False),  # tests/lab/node.py
 }
 
 # The address comes from outside (nspawn's --setenv), so that every host boots the same image.
