@@ -1,4 +1,8 @@
-"""The process that serves runs with exactly the words and variables the release gave it."""
+"""The process that serves runs with exactly the words and variables the release gave it.
+
+Of variables the names are compared. The values of those that decide which cards are used, and how
+they talk, are compared as well: they are no secrets.
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,9 +12,11 @@ from headway.wire import engines
 from headway.wire.evidence import by_hand, shown
 from headway.wire.gate import Answered, Judgement, Subject, Wait
 from headway.wire.tools import Tools
+from headway.wire.unit_text import set_values
 from headway.wire.verdict import Verdict
 
 DEADLINE_S = 30
+OPEN = ("NCCL_", "CUDA_")  # how variables begin whose values are compared and shown
 Words = Tuple[bytes, ...]
 
 
@@ -37,13 +43,24 @@ def judge(params: Params, subject: Optional[Subject], tools: Tools) -> Answered:
     environ = tools.proc.environ(pid)
     absent = [name for name in tools.part.env_names if name not in environ]
     wrong = [f"variable {name} is not in the environment of pid {pid}" for name in absent]
+    cards = {
+        name: value
+        for name, value in set_values(tools.part, tools.host.content).items()
+        if name.startswith(OPEN) and name in environ
+    }
+    wrong += [
+        f"variable {name} is {shown(environ[name])!r} in pid {pid}, the release sets {value!r}"
+        for name, value in cards.items()
+        if environ[name] != value
+    ]
     twice = _twice(readable[pid], params)
     if not _same(readable[pid], wanted):
         wrong = [*_differences(readable[pid], wanted), *wrong, *twice]
     if wrong:
         return Judgement(Verdict.FAIL, (*wrong, again, names))
     said = f"pid {pid}: {len(wanted)} words and {len(tools.part.env_names)} variables as wanted"
-    return Judgement(Verdict.PASS, (said, *twice, again, names))
+    reached = [f"reached pid {pid}: {name}={value}" for name, value in cards.items()]
+    return Judgement(Verdict.PASS, (said, *reached, *twice, again, names))
 
 
 def _candidates(subject: Subject, tools: Tools) -> List[int]:

@@ -4,6 +4,7 @@ A case describes one world: its listeners, processes, HTTP answers, journal, fil
 case leaves out is as on a healthy host.
 """
 
+import hashlib
 import importlib
 import json
 import sys
@@ -13,11 +14,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from headway.control.rendering.env_file import env_text
 from headway.wire.cards import CardsSeen
 from headway.wire.gate import Answered, Baseline, Subject
 from headway.wire.loader import load
 from headway.wire.release import Part, SubjectSpec
-from headway.wire.resources import Blob, File
+from headway.wire.resources import Blob, File, Resource, Unit
 from headway.wire.tools import (
     HttpAnswer,
     Journal,
@@ -32,6 +34,7 @@ from headway.wire.tools import (
 
 CHECKS = Path(__file__).parents[2] / "checks"
 UNIT = "web.service"
+ENV_FILE = "/etc/headway/web.env"
 CGROUP = "/system.slice/web.service"
 MIB = 1024 * 1024
 
@@ -65,7 +68,8 @@ def answer(kind: str, params: Mapping[str, Any], judged: Subject | None, tools: 
 
 def tools_of(world: Mapping[str, Any]) -> Tools:
     """Build the tools that show this world."""
-    table = Tables(world)
+    part = Made(world.get("part", {}))
+    table = Tables(world, part.kept)
     leaving = tuple(world.get("leaving", ()))
     return Tools(
         http=table,
@@ -74,24 +78,38 @@ def tools_of(world: Mapping[str, Any]) -> Tools:
         proc=table,
         host=table,
         cards=table,
-        part=_part(world.get("part", {})),
+        part=part.part,
         leaving=leaving,
+        between=bool(world.get("between")),
         baseline=load(Baseline, world["baseline"]) if "baseline" in world else None,
     )
 
 
-def _part(facts: Mapping[str, Any]) -> Part:
-    argv = tuple(tuple(row) for row in facts.get("argv", [["/bin/web"], ["--port", "8080"]]))
-    resource = File("/etc/web.conf", Blob("0" * 64, 1))
-    return Part(
-        name="web",
-        role="service",
-        resources=(resource,) if facts.get("resources", True) else (),
-        argv=argv,
-        env_names=tuple(facts.get("env_names", ["HOME"])),
-        subject=SubjectSpec(UNIT),
-        listens=tuple(facts.get("listens", [8080])),
-    )
+class Made:
+    """The part that is judged, and the bytes of its files; with `env`, a unit that reads them."""
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self.kept: dict[str, bytes] = {}
+        env = {name: str(value) for name, value in facts.get("env", {}).items()}
+        unit = f"[Service]\nEnvironmentFile={ENV_FILE}\n{facts.get('service', '')}\n"
+        resources: tuple[Resource, ...] = (File("/etc/web.conf", Blob("0" * 64, 1)),)
+        if "env" in facts:
+            environment = File(ENV_FILE, self._blob(env_text(env)), 0o600)
+            resources = (*resources, environment, Unit(UNIT, self._blob(unit)))
+        self.part = Part(
+            name="web",
+            role="service",
+            resources=resources if facts.get("resources", True) else (),
+            argv=tuple(map(tuple, facts.get("argv", [["/bin/web"], ["--port", "8080"]]))),
+            env_names=tuple(facts.get("env_names", env or ["HOME"])),
+            subject=SubjectSpec(UNIT),
+            listens=tuple(facts.get("listens", [8080])),
+        )
+
+    def _blob(self, text: str) -> Blob:
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        self.kept[digest] = text.encode()
+        return Blob(digest, len(text.encode()))
 
 
 @dataclass(frozen=True)
@@ -122,8 +140,9 @@ class Told:
 class Tables:
     """All the tools at once, each a look into the case."""
 
-    def __init__(self, world: Mapping[str, Any]) -> None:
+    def __init__(self, world: Mapping[str, Any], kept: Mapping[str, bytes] | None = None) -> None:
         self.world = world
+        self.kept = kept or {}
         self.asked: list[str] = []
 
     # --- http and run ------------------------------------------------------------------------
@@ -236,6 +255,10 @@ class Tables:
     def memory_available_bytes(self) -> int:
         """Give the memory."""
         return int(self.world.get("memory_mib", 8192)) * MIB
+
+    def content(self, blob: Blob) -> bytes | None:
+        """Give the bytes of a file of the part."""
+        return self.kept.get(blob.sha256)
 
     def unit(self, name: str) -> dict[str, str]:
         """Give a unit's properties."""
