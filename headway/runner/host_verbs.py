@@ -1,10 +1,4 @@
-"""`headway-host`: what works on the host alone, from its own record, with no controller.
-
-headway-host status                what is accepted here, and what is in hand
-headway-host history               what the transitions came to
-headway-host rollback [RELEASE]    to the newest accepted release that is not running
-headway-host resume|accept|abort   what becomes of the transition in hand
-"""
+"""`headway-host`: what works on the host alone, from its own record, with no controller."""
 
 import os
 import sys
@@ -47,6 +41,13 @@ from headway.wire.talk import (
     Trouble,
 )
 
+USAGE = """\
+headway-host status                what is accepted here, and what is in hand
+headway-host history               what the transitions came to
+headway-host rollback [RELEASE]    to the newest accepted release that is not running
+headway-host resume|accept|abort   what becomes of the transition in hand
+"""
+
 
 class Terminal(Channel):
     """A channel whose other end is a person: it prints sentences, and confirms.
@@ -54,6 +55,8 @@ class Terminal(Channel):
     Whoever types on the host reaches it. Where the way in was cut, the login goes, this program
     with it, and nobody confirms.
     """
+
+    supplies = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +82,7 @@ def main(words: List[str]) -> int:
     """Carry out one verb; what goes wrong is one line on stderr."""
     verb, *rest = words or ["status"]
     if verb not in _VERBS or (rest and verb != "rollback"):
-        sys.stderr.write((__doc__ or "").split("\n", 2)[2])
+        sys.stderr.write(USAGE)
         return Exit.USAGE
     machine = machine_of(Disk(), Processes())
     session = Session(Terminal(), machine, Records(machine.disk), Clock())

@@ -21,6 +21,7 @@ from pathlib import Path
 import headway
 from headway.control.errors import HeadwayError
 from headway.control.fleet import Fleet, builtin
+from headway.control.reaching.slim import slim
 from headway.wire.loader import dump
 from headway.wire.resources import Blob
 from headway.wire.satchels import FILE, SATCHELS, satchel_of
@@ -108,8 +109,14 @@ def _zipped(files: Mapping[str, bytes]) -> bytes:
     plain = io.BytesIO()
     with zipfile.ZipFile(plain, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):
-            archive.writestr(zipfile.ZipInfo(name, _DATE), files[name])
+            data = slim(files[name]) if _is_ours(name) else files[name]
+            archive.writestr(zipfile.ZipInfo(name, _DATE), data)
     return bz2.compress(plain.getvalue())
+
+
+def _is_ours(name: str) -> bool:
+    """Say whether a source is ours: a library's own carries its licence in a comment."""
+    return name.endswith(".py") and name != "pynvml.py"
 
 
 def _hash(files: Mapping[str, bytes]) -> str:
