@@ -7,6 +7,7 @@ with all of it: what it said the time before is skipped. That is enough for what
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from headway.control.errors import ConfigError, LostError, UnreachableError
 from headway.control.inventory.model import Host, Via
@@ -30,6 +31,18 @@ def refuse(host: Host, order: Order) -> None:
         f"{host.name}: ansible_connection qm carries no {kind}: the guest agent has no stream",
         hint="set ansible_connection: ssh; qm is for facts, evict and diagnose",
     )
+
+
+class Run(Protocol):
+    """A program that hears its input at once, and is waited for (qm_exec.Running)."""
+
+    def ended(self, timeout_s: float) -> Ended | None:
+        """Wait for it that long; None while it runs."""
+        ...
+
+    def close(self) -> None:
+        """Leave it."""
+        ...
 
 
 class Qm:
@@ -59,7 +72,7 @@ class Repeated:
     because its input had ended, and now it has not.
     """
 
-    def __init__(self, run: Callable[[bytes], Running], name: str) -> None:
+    def __init__(self, run: Callable[[bytes], Run], name: str) -> None:
         self._run = run
         self._name = name
         self._said = bytearray()
@@ -68,7 +81,7 @@ class Repeated:
         self._status: int | None = None
         self._met = False
         self._news = False
-        self._running: Running | None = run(b"")
+        self._running: Run | None = run(b"")
 
     def receive(self, timeout_s: float) -> Received:
         """Give the next line; where there is none, run the program if there is more to tell it."""
@@ -83,7 +96,8 @@ class Repeated:
         if ended is None:
             return Received()
         self._running = None
-        self._take(ended)
+        if not self._news:  # else more was said while it ran
+            self._take(ended)
         return Received(stderr=ended.err)
 
     def send(self, data: bytes) -> None:

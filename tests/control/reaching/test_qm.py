@@ -3,6 +3,7 @@
 The node and its qm are doubles (proxmox.py); the answers' form is that of qemu-server's qm.pm.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,61 @@ def test_what_wants_a_stream_is_refused(order: Order, *, refused: bool) -> None:
     ) as raised:
         qm.refuse(guest("qm"), order)
     assert "ansible_connection: ssh" in raised.value.hint
+
+
+@dataclass
+class Answered:
+    """A double of a run: a program that says lines and wants bytes between them."""
+
+    steps: list[int]
+    said: bytes
+
+    def ended(self, timeout_s: float) -> Ended:
+        """Run it: at the end of its input it says so, and leaves."""
+        del timeout_s
+        left, out = len(self.said), b""
+        for n, wants in enumerate(self.steps):
+            if wants > left:
+                return Ended(out + b"nothing came\nleaving\n", b"", 3)
+            left -= wants
+            out += b"line %d\n" % n
+        return Ended(out, b"", 0)
+
+    def close(self) -> None:
+        """Leave it."""
+
+
+@given(st.lists(st.integers(0, 3), max_size=6))
+def test_a_conversation_is_heard_as_over_a_stream(steps: list[int]) -> None:
+    """Whatever is said when, no line comes twice, none is lost, and none of a run cut short."""
+    stream = qm.Repeated(lambda said: Answered(steps, said), "vm1")
+    heard = b""
+    for n, wants in enumerate(steps):
+        if wants:
+            stream.send(b"x" * wants)
+        while b"line %d\n" % n not in heard:
+            heard += stream.receive(1).stdout
+    while not (got := stream.receive(1)).ended:
+        heard += got.stdout
+    assert heard == b"".join(b"line %d\n" % n for n in range(len(steps)))
+    assert got.status == 0
+
+
+def test_a_program_that_answers_otherwise_the_second_time_is_not_believed() -> None:
+    """Two conversations at once, or a guest that was changed meanwhile."""
+    runs = iter([Ended(b"one\n", b"", 0), Ended(b"two\nthree\n", b"", 0)])
+
+    class Run(Answered):
+        def ended(self, timeout_s: float) -> Ended:
+            del timeout_s
+            return next(runs)
+
+    stream = qm.Repeated(lambda said: Run([], said), "vm1")
+    while not stream.receive(1).stdout:
+        pass
+    stream.send(b"x")
+    with pytest.raises(LostError, match="vm1: it answered otherwise than a moment ago"):
+        stream.receive(1)
 
 
 @given(st.text())
