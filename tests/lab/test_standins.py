@@ -53,7 +53,8 @@ def test_pynvml_reads_eight_cards_from_where_drivers_put_the_library(gpu1: Host)
     assert gpu1.ssh("cat /proc/driver/nvidia/version").stdout.endswith("580.159.04  STAND-IN\n")
 
 
-@pytest.mark.parametrize("recipe", [pytest.param("bullseye", marks=pytest.mark.long), "trixie"])
+@pytest.mark.long
+@pytest.mark.parametrize("recipe", ["bullseye", "trixie"])
 def test_the_library_loads_on_older_and_newer_hosts(hosts: Hosts, recipe: str) -> None:
     """It is built once, here."""
     [host] = hosts(HostSpec(f"on-{recipe}", recipe))
@@ -66,6 +67,7 @@ def test_memory_comes_back_when_the_real_process_dies(gpu1: Host) -> None:
     """The front's death frees nothing: the workers hold the cards."""
     made = cards(gpu1, 2)
     made.hold("engine", *TWO, "--port", "8000", "--ignore-term")
+    until(lambda: "ok" in gpu1.ssh("curl -s http://127.0.0.1:8000/health").stdout)
     assert used(made.look()) == [83000, 83000]
     first, second = pids(made.look())
     titles = gpu1.ssh(f"cat /proc/{first}/cmdline /proc/{second}/comm").stdout
@@ -80,6 +82,7 @@ def test_memory_comes_back_when_the_real_process_dies(gpu1: Host) -> None:
     until(lambda: used(made.look()) == [0, 0])
 
 
+@pytest.mark.long
 def test_memory_comes_back_late_or_never_when_a_driver_unwinds(gpu1: Host) -> None:
     """A process that is gone is in no list, and its memory may still be taken."""
     made = cards(gpu1, 2)
@@ -176,7 +179,8 @@ print(nvmlDeviceGetClockInfo(a, 1), nvmlDeviceGetMaxClockInfo(a, 1),
 print(nvmlDeviceGetCurrPcieLinkGeneration(a), nvmlDeviceGetCurrPcieLinkWidth(a),
       nvmlDeviceGetMaxPcieLinkGeneration(a), nvmlDeviceGetMaxPcieLinkWidth(a))
 print(nvmlDeviceGetEccMode(a), nvmlDeviceGetTotalEccErrors(a, 1, 0), nvmlDeviceGetRemappedRows(a),
-      nvmlDeviceGetPersistenceMode(a), nvmlDeviceGetComputeMode(a), nvmlDeviceGetNvLinkState(a, 17))
+      nvmlDeviceGetPersistenceMode(a), nvmlDeviceGetComputeMode(a))
+print(nvmlDeviceGetNvLinkState(a, 17), nvmlDeviceGetNvLinkRemoteDeviceType(a, 17))
 fields = nvmlDeviceGetFieldValues(a, [230, 231])
 print([(field.nvmlReturn, field.value.uiVal) for field in fields])
 print([nvmlDeviceGetP2PStatus(a, b, index) for index in range(5)],
@@ -197,7 +201,8 @@ ANSWERS = """\
 34 34 0 0
 345 1980 1 1
 5 16 5 16
-[1, 1] 0 (0, 0, 0, 0) 1 0 1
+[1, 1] 0 (0, 0, 0, 0) 1 0
+1 2
 [(0, 0), (3, 0)]
 [0, 4, 0, 0, 5] [0, 0, 0, 0, 5] 30
 Not Supported

@@ -469,6 +469,7 @@ CARD_CHOICE(nvmlDeviceGetTemperature, "temperature_c")
 CARD_CHOICE(nvmlDeviceGetTemperatureThreshold, "threshold_c")
 CARD_CHOICE(nvmlDeviceGetPcieThroughput, "pcie_kb_s")
 CARD_CHOICE(nvmlDeviceGetNvLinkState, "nvlink")
+CARD_CHOICE(nvmlDeviceGetNvLinkRemoteDeviceType, "nvlink_kind")
 
 result nvmlDeviceGetIndex(device card, uint *out) {
     ENTER_CARD(card);
@@ -513,11 +514,9 @@ result nvmlDeviceGetRemappedRows(device card, uint *right, uint *wrong, uint *pe
     return sscanf(value, "%u %u %u %u", right, wrong, pending, failed) == 4 ? SUCCESS : UNKNOWN;
 }
 
-static result pci(const char *function, device card, pci_v3 *out) {
+static result pci(device card, const char *key, pci_v3 *out) {
     char value[WORD];
-    result left = enter_card(function, card);
-    if (left) return left;
-    if (!card_value(card->index, "bus", value, sizeof value)) return NOT_SUPPORTED;
+    if (!card_value(card->index, key, value, sizeof value)) return NOT_SUPPORTED;
     memset(out, 0, sizeof *out);
     if (sscanf(value, "%x:%x:%x", &out->domain, &out->bus, &out->device) != 3) return UNKNOWN;
     snprintf(out->id, sizeof out->id, "%08X:%02X:%02X.0", out->domain, out->bus, out->device);
@@ -527,8 +526,21 @@ static result pci(const char *function, device card, pci_v3 *out) {
     out->subsystem_id = (uint)card_number(card->index, "pci_subsystem");
     return SUCCESS;
 }
-result nvmlDeviceGetPciInfo_v2(device card, pci_v3 *out) { return pci(__func__, card, out); }
-result nvmlDeviceGetPciInfo_v3(device card, pci_v3 *out) { return pci(__func__, card, out); }
+
+#define PCI_INFO(function)                       \
+    result function(device card, pci_v3 *out) {  \
+        ENTER_CARD(card);                        \
+        return pci(card, "bus", out);            \
+    }
+PCI_INFO(nvmlDeviceGetPciInfo_v2)
+PCI_INFO(nvmlDeviceGetPciInfo_v3)
+
+result nvmlDeviceGetNvLinkRemotePciInfo_v2(device card, uint link, pci_v3 *out) {
+    char name[WORD];
+    ENTER_CARD(card);
+    snprintf(name, sizeof name, "nvlink_bus.%u", link);
+    return pci(card, name, out);
+}
 
 result nvmlDeviceGetFieldValues(device card, int count, field_value *values) {
     ENTER_CARD(card);

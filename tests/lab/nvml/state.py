@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DRIVER = "580.159.04"
+TRANSLATES = (535, 113)  # from here on drivers give pids of the caller's namespace
 
 # What two real ones answered at rest (driver 580.159.04); a key that lacks is NotSupported.
 H200: Mapping[str, object] = {
@@ -51,6 +52,7 @@ H200: Mapping[str, object] = {
     "mig_pending": 0,
     "field.230": 0,  # NVML_FI_DEV_GET_GPU_RECOVERY_ACTION
     **{f"nvlink.{link}": 1 for link in range(18)},
+    **{f"nvlink_kind.{link}": 2 for link in range(18)},  # to a switch
 }
 PAIRS = "* * topology 30\n" + "".join(f"* * p2p {index} 0\n" for index in range(4))
 
@@ -77,7 +79,9 @@ class State:
         self._write("pairs", PAIRS)
         self._write("faults", "")
         self._write("proc-driver/nvidia/params", 'RegistryDwords: ""\n')
-        self.system(driver=driver, module=driver, nvml=f"13.{driver}", cuda=13000, pids="namespace")
+        version = tuple(map(int, driver.split(".")[:2]))
+        pids = "namespace" if version >= TRANSLATES else "initial"
+        self.system(driver=driver, module=driver, nvml=f"13.{driver}", cuda=13000, pids=pids)
 
     def card(self, index: int, **values: object) -> None:
         """Change values of a card: a dot in a key is two underscores here; None is NotSupported."""
