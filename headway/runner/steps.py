@@ -1,10 +1,11 @@
-"""What is done to one part: stop, write, start; and the same backwards.
+"""What is done to one part: stop, evict, write, start; and the same backwards.
 
 Every step says when it begins and how long it took. A step that fails raises StepError; `blame`
 says whether the release is at fault (its unit does not start) or the machine (a full disk).
+`stuck`: going back would fail as this did (a process that cannot die holds the cards).
 """
 
-from typing import Callable, Iterable, Optional, Set, Tuple
+from typing import Callable, Iterable, Optional, Tuple
 
 from headway.runner import guard, resources, systemd
 from headway.runner.beneath import uncovered
@@ -17,6 +18,7 @@ from headway.runner.changes import (
     units_of,
 )
 from headway.runner.clock import Clock
+from headway.runner.freeing import NotFreedError
 from headway.runner.images import before_of
 from headway.runner.machine import Machine
 from headway.runner.watch import Watch
@@ -32,10 +34,11 @@ START_S = 300
 class StepError(Exception):
     """A step did not do what it is for: one sentence."""
 
-    def __init__(self, sentence: str, *, blame: bool) -> None:
-        """Keep whether the release itself is at fault."""
+    def __init__(self, sentence: str, *, blame: bool, stuck: bool = False) -> None:
+        """Keep whether the release itself is at fault, or the machine for whatever would run."""
         super().__init__(sentence)
         self.blame = blame
+        self.stuck = stuck
 
 
 class Steps:
@@ -51,20 +54,21 @@ class Steps:
 
     # --- forward -----------------------------------------------------------------------------
 
-    def stop(self, change: Change, moved: Set[str]) -> None:
-        """Stop every unit of both sides and see that each is down; cards have no room for two.
-
-        But for those `moved` to a part that was launched already: nobody would judge them again.
-        """
+    def stop(self, name: str, units: Iterable[str]) -> None:
+        """Stop these units and see that each is down; cards have no room for two."""
 
         def work() -> str:
             said = []
-            for unit in (unit for unit in change.units() if unit not in moved):
+            for unit in units:
                 self.watch.expect(STOP_S + 30)
                 said.append(f"{unit} {systemd.stop(self.machine.run, unit, STOP_S)}")
             return ", ".join(said)
 
-        self._step(change.name, "stop", work, blame=False)
+        self._step(name, "stop", work, blame=False)
+
+    def evict(self, name: str, free: Callable[[str], str]) -> None:
+        """Have the cards of a part that is stopped back; what cannot be had makes it stuck."""
+        self._step(name, "evict", lambda: free(name), blame=False)
 
     def write(self, change: Change, target: Release, under: Tuple[Before, ...]) -> None:
         """Write the new side; what only the old one had goes, what lay beneath it comes back."""
@@ -168,6 +172,8 @@ class Steps:
         self.watch.expect(120)
         try:
             detail = work()
+        except NotFreedError as error:
+            raise StepError(f"{step} of {part}: {error}", blame=False, stuck=True) from None
         except systemd.SystemdError as error:
             raise StepError(f"{step} of {part}: {error}", blame=blame) from None
         except (resources.ResourceError, OSError) as error:

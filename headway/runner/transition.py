@@ -1,10 +1,10 @@
 """One attempt to bring this host to a release: the story, phase by phase (DESIGN 3).
 
     OPEN       ready gates, floor                     nothing is touched
-    TRYING     guards, then part by part: stop, write, start, gates
+    TRYING     guards, then part by part: stop, evict, write, start, gates
     PROVEN     confirm, when the way in was touched or somebody outside judged
     KEEPING    the acceptance is one rename; then guards off
-    RETURNING  evidence, then backwards: stop, write, start, healthy
+    RETURNING  evidence, then backwards: stop, evict, write, start, healthy
     HELD       unproven, waiting for a person         STUCK  could not go back
 
 Each phase is entered by `_enter`, after everything it needs is durable, and only along the table
@@ -128,6 +128,8 @@ class Running:
             try:
                 trial = self._bring(change)
             except StepError as error:
+                if error.stuck:
+                    return Trial(Trigger.CANNOT_RETURN, Verdict.FAIL, str(error))
                 return self._failed(str(error), reject=error.blame)
             if trial is not None:
                 return trial
@@ -138,6 +140,7 @@ class Running:
                 trial = self._try_gate(gate, change)
                 if trial is not None:
                     return trial
+            self._remember(change.name, change.new)
         return Trial(Trigger.PROVED, Verdict.PASS, "")
 
     def _bring(self, change: Change) -> Optional[Trial]:
@@ -153,7 +156,7 @@ class Running:
             tried = (*self.transition.tried, change.name)
             self.transition = replace(self.transition, tried=tried)
             self.work.records.keep_transition(self.transition)
-        steps.stop(change, moved)
+        self._put_down(change, moved)
         under = self._state().under
         steps.write(change, self.target, under)
         for gate in self.hearing.between(change.name):
@@ -164,6 +167,28 @@ class Running:
         again = images.units_uncovered(change, uncovered(under, change, self.target))
         steps.start(change.name, (*started_units(change.new), *again))
         return None
+
+    def _put_down(self, change: Change, moved: Set[str]) -> None:
+        """Stop both sides and have their cards back, but not of units `moved` to another part.
+
+        That one launched them already: nobody would judge them again.
+        """
+        units = tuple(unit for unit in change.units() if unit not in moved)
+        self.work.freeing.note(change.name, units, self._others(units))
+        self.work.steps.stop(change.name, units)
+        if self.work.freeing.owes(change.name):
+            self.work.steps.evict(change.name, self.work.freeing.free)
+
+    def _remember(self, name: str, part: Optional[Part]) -> None:
+        """Note who was launched for a part that was proved: what outlives it is known by that."""
+        units = started_units(part)
+        self.work.freeing.remember(name, units, self._others(units))
+
+    def _others(self, units: Tuple[str, ...]) -> Tuple[str, ...]:
+        """Name the units of both releases that are not among these."""
+        parts = (*self.start.parts, *self.target.parts)
+        names = (unit.name for part in parts for unit in units_of(part))
+        return tuple(name for name in dict.fromkeys(names) if name not in units)
 
     def _try_gate(self, gate: Gate, change: Change, *, between: bool = False) -> Optional[Trial]:
         """Judge one gate; None means on to the next. INVALID is asked once more."""
@@ -334,7 +359,7 @@ class Running:
         units = images.units_to_restart(change, before, self.start)
         moved = self._launch(change.old)
         if not self._is_whole(change, units):
-            self.work.steps.stop(change, moved)
+            self._put_down(change, moved)
             self.work.steps.unwrite(change, self.start, before)
             self.work.steps.start(change.name, units)
         if change.old is None:
@@ -344,6 +369,7 @@ class Running:
             as_before = gate.kind == "in_place" and self._as_it_was(change.old)
             if report.verdict is not Verdict.PASS and not as_before:
                 raise StepError(sentence(report), blame=False)
+        self._remember(change.name, change.old)
 
     def _is_whole(self, change: Change, units: Tuple[str, ...]) -> bool:
         """Say whether the old side stands as it was: in place, running, nothing of the new."""

@@ -6,6 +6,7 @@ from typing import Callable, Tuple
 from headway.runner import ballast
 from headway.runner.clock import Clock
 from headway.runner.desk import Desk
+from headway.runner.freeing import Freeing, freeing_of
 from headway.runner.machine import Machine
 from headway.runner.records import Records
 from headway.runner.steps import Steps
@@ -18,6 +19,7 @@ Judge = Callable[[Gate, Part, int, Tuple[str, ...], bool], Report]
 """Judges a gate of a part, given its last load in ms, the units that leave before it starts, and
 whether it is asked between their stop and its start."""
 JudgeFor = Callable[[Teller, Desk], Judge]
+FreeingFor = Callable[[Machine, Teller, Desk, Clock, Watch], Freeing]
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,22 @@ class Work:
     tell: Teller
     desk: Desk
     steps: Steps
+    freeing: Freeing
 
 
-def work_of(machine: Machine, clock: Clock, watch: Watch, judge: JudgeFor, name: str) -> Work:
+def work_of(  # noqa: PLR0913 # the seams of a transition
+    machine: Machine,
+    clock: Clock,
+    watch: Watch,
+    judge: JudgeFor,
+    name: str,
+    *,
+    freeing: FreeingFor = freeing_of,
+) -> Work:
     """Put the seams of transition `name` together; `judge` is made with its teller and desk."""
     records = Records(machine.disk, lambda: ballast.drop_if_full(machine.disk))
     tell = Teller(records, name, clock)
     desk = Desk(records, tell, clock, watch)
     steps = Steps(machine, tell, clock, watch)
-    return Work(machine, records, clock, watch, judge(tell, desk), tell, desk, steps)
+    frees = freeing(machine, tell, desk, clock, watch)
+    return Work(machine, records, clock, watch, judge(tell, desk), tell, desk, steps, frees)

@@ -60,6 +60,10 @@ class Claim:
             return Side.OURS
         return Side.OURS if process.key in self.launched else Side.FOREIGN
 
+    def is_ours(self, process: Process) -> bool:
+        """Say whether a process may be ended without being named."""
+        return self.side(process) is Side.OURS
+
     def reached_by_unit(self, process: Process) -> bool:
         """Say whether a process lies in a claimed cgroup, where systemd reaches all at once."""
         return any(lies_in(process.cgroup, own) for own in self.cgroups)

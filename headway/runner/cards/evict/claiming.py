@@ -34,8 +34,7 @@ def claim_of(
     So is whatever lies in our own cgroup.
     """
     launched: FrozenSet[Key] = recorded.keys() if recorded else frozenset()
-    neighbours = cgroups_of(run, living(run, others))
-    mine = Processes().of_self()
     old = recorded.cgroups if recorded else ()
     cgroups = tuple(dict.fromkeys((*cgroups_of(run, units), *old)))
-    return Claim(cgroups, launched, (*neighbours, mine), units)
+    spared = (*cgroups_of(run, living(run, others)), Processes().own_cgroup())
+    return Claim(cgroups, launched, spared, units)

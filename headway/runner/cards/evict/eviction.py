@@ -4,24 +4,27 @@ Before a stop it is written down what ours hold, in the transition's folder: a r
 between stop and eviction leaves its successor the same debt. It is void after a reboot.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Dict, Optional, Tuple
 
 from headway.runner.cards.evict.claim import Claim
-from headway.runner.cards.evict.claiming import cgroups_of, claim_of
-from headway.runner.cards.evict.hands import Hands
+from headway.runner.cards.evict.claiming import claim_of
+from headway.runner.cards.evict.hands import LOOK_S, Hands
 from headway.runner.cards.evict.ladder import EVICT_S, Ladder
 from headway.runner.cards.evict.launches import Launches
 from headway.runner.cards.evict.measure import Owed, owed
+from headway.runner.cards.evict.sight import Sight
 from headway.runner.clock import Clock
 from headway.runner.desk import Desk
 from headway.runner.disk import Disk
 from headway.runner.machine import Machine
+from headway.runner.systemd import SystemdError
 from headway.runner.teller import Teller
 from headway.runner.watch import Watch
 from headway.wire.loader import WireError, dumps, loads
-from headway.wire.record import Transition
 
+NOBODY = "nobody answered for the node"
 _CONTAINER = "/run/systemd/container"  # systemd's own word for what it runs in
 
 
@@ -40,7 +43,6 @@ class Eviction:
         desk: Desk,
         clock: Clock,
         watch: Watch,
-        transition: Transition,
         hands: Optional[Hands] = None,
     ) -> None:
         self._machine = machine
@@ -48,17 +50,96 @@ class Eviction:
         self._desk = desk
         self._clock = clock
         self._watch = watch
-        self._orders = transition.orders
-        self._folder = f"/var/lib/headway/transitions/{transition.id}"
         self._launches = Launches(machine.disk, clock.boot_id())
         self._hands = hands or Hands(machine.run)
-        self._debts: Dict[str, Owed] = {}
+        self._debts: Dict[str, _Debt] = {}
 
     def note(self, part: str, units: Tuple[str, ...], others: Tuple[str, ...]) -> None:
-        """Before `units` are stopped: write down who they are and what they hold of which card.
+        """Write down who `units` are and what they hold of which card, before they are stopped.
 
         A debt that lies there already is of a runner that died: it is kept.
         """
         claim = self._claim(part, units, others)
-        ours = self._hands.processes(claim)
-        raise NotImplementedError
+        ours = self._hands.ours(claim)
+        if not any(one.devices for one in ours) and self._launches.of(part) is None:
+            return  # nothing of this part ever held a card
+        self._launches.keep(part, claim.cgroups, ours)
+        debt = self._left_behind(part)
+        if debt is None:
+            debt = owed(self._hands.sight(claim), claim, self._clock.boot_id())
+            self._keep(part, debt)
+        self._debts[part] = _Debt(claim, debt, self._clock.boot_ms())
+
+    def owes(self, part: str) -> bool:
+        """Say whether a part that is stopped now has cards to give back."""
+        return part in self._debts
+
+    def free(self, part: str) -> str:
+        """Get the cards back, or raise NotFreedError; says what was done, and who else is there."""
+        debt = self._debts.pop(part)
+        orders = self._tell.records.transition(self._tell.transition).orders
+        limit_s = orders.deadlines_s.get("evict", EVICT_S)
+        self._watch.expect(limit_s + 2 * LOOK_S)
+        recorded = self._launches.of(part)
+        guest = is_guest(self._machine.disk)
+        ladder = Ladder(
+            hands=self._hands,
+            claim=debt.claim,
+            part=part,
+            tell=self._tell,
+            clock=self._clock,
+            until_ms=self._clock.boot_ms() + 1000 * limit_s,
+            may_kill=orders.may_kill,
+            node=partial(self._ask, part) if guest else None,
+            idle=(recorded.idle if recorded else {}) or ({} if guest else None),
+        )
+        done = ladder.climb(debt.owed, debt.at_ms)
+        self._machine.disk.remove(self._path(part))
+        return done
+
+    def remember(self, part: str, units: Tuple[str, ...], others: Tuple[str, ...]) -> None:
+        """Write down who runs now that a part was proved, and what of the cards nobody explains."""
+        claim = self._claim(part, units, others)
+        held = any(one.devices for one in self._hands.ours(claim))
+        sight = self._hands.sight(claim) if held else Sight()
+        if sight.ours(claim):
+            told = any(sight.bytes_of(one) for one in sight.ours(claim))
+            idle = sight.unexplained() if told else {}
+            self._launches.keep(part, claim.cgroups, sight.ours(claim), idle)
+
+    def _claim(self, part: str, units: Tuple[str, ...], others: Tuple[str, ...]) -> Claim:
+        """Claim a part's processes; nothing where systemd does not answer: the stop will say so."""
+        self._watch.expect(3 * LOOK_S)
+        try:
+            return claim_of(self._machine.run, units, others, self._launches.of(part))
+        except SystemdError:
+            return Claim()
+
+    def _ask(self, part: str, detail: str, limit_s: int) -> str:
+        return self._desk.ask("evict", part, detail, limit_s, NOBODY)
+
+    def _left_behind(self, part: str) -> Optional[Owed]:
+        data = self._machine.disk.read(self._path(part))
+        try:
+            found = loads(Owed, data) if data else None
+        except WireError:
+            return None
+        return found if found is not None and found.boot_id == self._clock.boot_id() else None
+
+    def _keep(self, part: str, debt: Owed) -> None:
+        """Write a debt down; best effort, for a full disk must not stop the way back."""
+        data = dumps(debt).encode() + b"\n"
+        try:
+            self._machine.disk.write(self._path(part), data, 0o600, *self._machine.disk.me())
+        except OSError:
+            return
+
+    def _path(self, part: str) -> str:
+        return f"{self._tell.records.folder(self._tell.transition)}/owed-{part}.json"
+
+
+@dataclass(frozen=True)
+class _Debt:
+    claim: Claim
+    owed: Owed
+    at_ms: int

@@ -1,9 +1,9 @@
 """What eviction looks and acts with: /proc, NVML, systemd, and one signal. Tests bring a double."""
 
-from typing import Callable, Tuple
+from typing import Callable, Optional, Tuple
 
 from headway.runner import cards
-from headway.runner.cards.evict.claim import Claim, Side
+from headway.runner.cards.evict.claim import Claim
 from headway.runner.cards.evict.killing import kill
 from headway.runner.cards.evict.process import Process, Processes
 from headway.runner.cards.evict.sight import Sight
@@ -24,25 +24,25 @@ class Hands:
     def __init__(
         self,
         run: Run,
-        processes: Processes,
+        processes: Optional[Processes] = None,
         look: Callable[[], CardsSeen] = _cards,
     ) -> None:
         self._run = run
-        self._processes = processes
+        self._processes = processes or Processes()
         self._look = look
 
-    def processes(self, claim: Claim) -> Tuple[Process, ...]:
-        """Name the processes that have a card open or are ours; asks no driver."""
-        return tuple(
-            one
-            for one in self._processes.all()
-            if one.devices or claim.side(one) is Side.OURS
-        )
+    def ours(self, claim: Claim) -> Tuple[Process, ...]:
+        """Name the processes that are ours; asks no driver."""
+        return tuple(one for one in self._processes.all() if claim.is_ours(one))
 
     def sight(self, claim: Claim) -> Sight:
-        """Look at cards and processes; processes last, so that nobody listed is missing here."""
+        """Look at the cards, and at who has one open or is ours.
+
+        Processes last: whoever NVML listed and is not among them has ended.
+        """
         seen = self._look()
-        return Sight(seen.cards, self.processes(claim), seen.trouble)
+        matter = tuple(one for one in self._processes.all() if one.devices or claim.is_ours(one))
+        return Sight(seen.cards, matter, seen.trouble)
 
     def kill(self, process: Process, allowed: Callable[[Process], bool]) -> str:
         """End one process, and no other that came in its place; "" or why not."""

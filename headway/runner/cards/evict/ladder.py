@@ -1,5 +1,6 @@
-"""The ladder: each rung takes a little more, says what was held before and after it, and no rung
-is climbed while the one below would do (FIELD 3.3).
+"""The ladder: each rung takes a little more and says what was held before and after (FIELD 3.3).
+
+No rung is climbed while the one below would do.
 
     stop      systemd stopped the units (a step before this one); told with what they held
     cgroup    SIGKILL to the whole cgroup of each unit
@@ -59,6 +60,7 @@ class Ladder:
 
     `node` asks the node of a guest, None on a machine of its own. `idle` are the bytes of each
     card that nobody explained when the release was accepted, None where no cards were seen then.
+    `reclaim` makes the claim anew before each look: what somebody starts meanwhile is spared.
     """
 
     hands: Hands
@@ -70,6 +72,7 @@ class Ladder:
     may_kill: Tuple[str, ...] = ()
     node: Optional[AskNode] = None
     idle: Optional[Dict[str, int]] = None
+    reclaim: Optional[Callable[[], Claim]] = None
 
     def climb(self, before: Owed, began_ms: int) -> str:
         """Free what ours held, or raise NotFreedError; says in a few words what was done."""
@@ -114,7 +117,7 @@ class Ladder:
         said: Dict[Key, str] = {}
         fresh = now.ours(self.claim)
         while fresh:
-            said.update({one.key: self.hands.kill(one, self._is_ours) for one in fresh})
+            said.update({one.key: self.hands.kill(one, self.claim.is_ours) for one in fresh})
             self.clock.sleep(_POLL_S)
             fresh = tuple(one for one in self._look().ours(self.claim) if one.key not in said)
         return tuple(filter(None, said.values()))
@@ -135,9 +138,6 @@ class Ladder:
             why = "holds no card" if side is Side.FOREIGN else f"is {side.value}"
             return f"{name}: {found.name} {why}: no kill"
         return self.hands.kill(found, self._is_foreign)
-
-    def _is_ours(self, process: Process) -> bool:
-        return self.claim.side(process) is Side.OURS
 
     def _is_foreign(self, process: Process) -> bool:
         return self.claim.side(process) is Side.FOREIGN
@@ -170,7 +170,7 @@ class Ladder:
                 break
             self.clock.sleep(_POLL_S)
         if not (left or owed):
-            return "; ".join((_done(before, now, self.claim), *more))
+            return "; ".join(filter(None, (_done(before, now, self.claim), *more)))
         hung = tuple(self.hands.hangs(one) for one in now.ours(self.claim))
         rows = (*owed, *hung)
         self.tell(Rung(self.part, "reboot", before.lines, rows, 0, "only a reboot frees this"))
@@ -190,9 +190,11 @@ class Ladder:
             if freed.sentence or freed.left:
                 why = freed.sentence or f"it could not end {', '.join(rows)}"
                 raise NotFreedError(f"needs the node: {'; '.join(held)}; {why}")
-        return f"the node ended {ended} processes"
+        return f"{ended} of its processes ended by the node"
 
     def _look(self) -> Sight:
+        if self.reclaim is not None:
+            self.claim = self.reclaim()
         return self.hands.sight(self.claim)
 
     def _told(

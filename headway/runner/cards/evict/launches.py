@@ -5,7 +5,7 @@
 What left its cgroup meanwhile is known by this record alone.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Dict, FrozenSet, Iterable, Optional, Tuple
 
 from headway.runner.cards.evict.process import Key, Process
@@ -51,22 +51,22 @@ class Launches:
         """Read what was recorded of a part; None: nothing in this boot."""
         return self._read().parts.get(part)
 
-    def keep(self, part: str, cgroups: Tuple[str, ...], seen: Iterable[Process]) -> None:
-        """Add processes to a part's record, and forget those that `seen` does not hold any more.
+    def keep(
+        self,
+        part: str,
+        cgroups: Tuple[str, ...],
+        seen: Iterable[Process],
+        idle: Optional[Dict[str, int]] = None,
+    ) -> None:
+        """Replace a part's record by what is seen of it now; `idle` None leaves that as it was.
 
         Best effort: a full disk must not stop the way back.
         """
+        known = self._read().parts
+        old = known.get(part) or Launched()
         names = tuple(one.id for one in seen)
-        old = self.of(part) or Launched()
-        self._write(part, replace(old, cgroups=cgroups, processes=names))
-
-    def keep_idle(self, part: str, idle: Dict[str, int]) -> None:
-        """Note what of each card nobody explains while the part runs and is proved."""
-        self._write(part, replace(self.of(part) or Launched(), idle=idle))
-
-    def _write(self, part: str, launched: Launched) -> None:
-        parts = {**self._read().parts, part: launched}
-        data = dumps(_Launches(self._boot_id, parts)).encode() + b"\n"
+        new = Launched(cgroups, names, old.idle if idle is None else idle)
+        data = dumps(_Launches(self._boot_id, {**known, part: new})).encode() + b"\n"
         try:
             self._disk.write(PATH, data, 0o600, *self._disk.me())
         except OSError:

@@ -90,6 +90,10 @@ class Processes:
             kernel=bool(int(fields[_FLAGS]) & _KTHREAD),
         )
 
+    def own_cgroup(self) -> str:
+        """Say where this very process lies."""
+        return _cgroup(self._read("self", "cgroup"))
+
     def hangs(self, pid: int) -> str:
         """Say where in the kernel a process waits: its state, wchan and stack, as far as seen."""
         rows = self._read(pid, "stack").splitlines()
@@ -116,7 +120,7 @@ class Processes:
         except OSError:
             return []
 
-    def _read(self, pid: int, name: str) -> str:
+    def _read(self, pid: object, name: str) -> str:
         try:
             with open(f"{self._proc}/{pid}/{name}", errors="replace") as file:
                 return file.read()

@@ -25,7 +25,7 @@ class Sight:
 
     def ours(self, claim: Claim) -> Tuple[Process, ...]:
         """Name the processes that must go: whatever lies in a claimed cgroup, card or not."""
-        return tuple(one for one in self.processes if claim.side(one) is Side.OURS)
+        return tuple(one for one in self.processes if claim.is_ours(one))
 
     def holders_of(self, claim: Claim) -> Tuple[Process, ...]:
         """Name the processes of ours that hold a card."""
@@ -38,7 +38,7 @@ class Sight:
         )
 
     def holds(self, process: Process) -> bool:
-        """Say whether a process holds a card: it has a context open, or is listed and has one open."""
+        """Say whether it holds a card: it has a context open, or is listed and has a card open."""
         if _CONTEXT in process.devices:
             return True
         return bool(process.devices) and process.key in self._listed()
