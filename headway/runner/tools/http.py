@@ -1,15 +1,18 @@
 """HTTP to this host's own services: no proxy, no redirect, nothing of the environment."""
 
+import io
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Callable, Dict, Iterator, Optional
+from typing import TYPE_CHECKING, Callable, Dict, Iterator, Optional, Type
 
 from headway.wire.tools import HttpAnswer, Piece, Unreached
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
     from socket import socket
+
+    from _typeshed import WriteableBuffer
 
 BODY_LIMIT = 16 * 1024 * 1024  # bytes of an answer that are kept
 _CHUNK = 64 * 1024
@@ -61,59 +64,85 @@ class RealHttp:
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         connection = kind(parts.hostname or "", parts.port, timeout=allowed_s)
         until = time.monotonic() + allowed_s
+        connection.response_class = _read_until(until)
         target = (parts.path or "/") + ("?" + parts.query if parts.query else "")
         try:
             with _translated(url, allowed_s):
                 connection.request(method, target, body, headers or {})
                 sent_us = _now_us()
-                # taken now: a connection that is to be closed hands its socket over
-                sock = connection.sock
                 answer = connection.getresponse()
         except BaseException:
             connection.close()
             raise
-        return RealStreaming(connection, answer, sock, sent_us, until, _Asked(url, allowed_s))
+        return RealStreaming(connection, answer, sent_us, _Asked(url, allowed_s))
 
 
 class RealStreaming:
     """An answer that is still coming, until its time is up: a trickle must not hold the gate."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 # made in one place
-        self,
-        connection: "HTTPConnection",
-        answer: "HTTPResponse",
-        sock: "Optional[socket]",
-        sent_us: int,
-        until: float,
-        asked: "_Asked",
+    def __init__(
+        self, connection: "HTTPConnection", answer: "HTTPResponse", sent_us: int, asked: "_Asked"
     ) -> None:
         self.status = answer.status
         self.headers = {name.lower(): value for name, value in answer.getheaders()}
         self.sent_us = sent_us
         self._connection = connection
         self._answer = answer
-        self._sock = sock
-        self._until = until
         self._asked = asked
 
     def pieces(self) -> Iterator[Piece]:
         """Give what comes, as it comes; Unreached where it breaks or time is up."""
         with _translated(self._asked.url, self._asked.allowed_s):
-            while True:
-                left = self._until - time.monotonic()
-                if left <= 0:
-                    raise TimeoutError
-                if self._sock is not None:
-                    self._sock.settimeout(left)
-                chunk = self._answer.read1(_CHUNK)
-                if not chunk:
-                    return
+            chunk = self._answer.read1(_CHUNK)
+            while chunk:
                 yield Piece(_now_us(), chunk)
+                chunk = self._answer.read1(_CHUNK)
 
     def close(self) -> None:
         """Leave it."""
         self._answer.close()
         self._connection.close()
+
+
+class _Until(io.RawIOBase):
+    """Reads a socket until a time; a timeout of each read alone would let a trickle go on."""
+
+    def __init__(self, sock: "socket", until: float) -> None:
+        self._sock = sock
+        self._raw = sock.makefile("rb", buffering=0)
+        self._until = until
+
+    def readable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> Optional[int]:
+        """Read what is there, or wait for it as long as there is time."""
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        """Let go of the socket."""
+        self._raw.close()
+        super().close()
+
+
+def _read_until(until: float) -> "Type[HTTPResponse]":
+    """Make the kind of answer whose status, headers and body all come before a time."""
+    import http.client
+
+    class _Timed(http.client.HTTPResponse):
+        def __init__(
+            self, sock: "socket", debuglevel: int = 0, method: Optional[str] = None
+        ) -> None:
+            super().__init__(sock, debuglevel, method)
+            self.fp.close()
+            self.fp = io.BufferedReader(_Until(sock, until))
+
+    return _Timed
 
 
 @dataclass(frozen=True)

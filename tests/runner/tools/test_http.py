@@ -106,11 +106,12 @@ def test_silence_ends_with_what_is_left_of_the_gate() -> None:
     assert not error.value.refused
 
 
-def test_a_trickle_ends_as_well() -> None:
-    """A byte every 0.1 s would keep a timeout per read waiting for ever."""
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"])
+def test_a_trickle_ends_as_well(said: bytes) -> None:
+    """A byte every 0.1 s, of the head or of the body, would outlast a timeout of each read."""
 
     def trickle(connection: socket.socket) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        connection.sendall(said)
         for _ in range(13):
             time.sleep(0.1)
             try:
