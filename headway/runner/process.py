@@ -142,6 +142,10 @@ class Companion:
         os.close(self._errors)
         return died
 
+    def gone(self) -> bool:
+        """Say whether it has ended by now; asked after end(), which may have given up on it."""
+        return self._process.poll() is not None
+
     def _last_words(self) -> str:
         said = os.pread(self._errors, _CHUNK, 0).decode(errors="replace").strip()
         return f"{self._argv[0]} ended: {said.splitlines()[-1] if said else 'it said nothing'}"

@@ -13,7 +13,7 @@ WAITING_POWER_PERCENT = 40
 """Seen on H200: computing 100 % busy, memory 25 %, 689 W of 700; waiting 100 %, 0 %, 123 W."""
 
 MUCH_BYTES = 1 << 30
-"""More than a driver keeps for itself on any card (H200: 645 MB): somebody has loaded something."""
+"""More than a driver keeps for itself on a card (H200: 645 MB): somebody has loaded something."""
 
 
 @dataclass(frozen=True)
@@ -89,18 +89,19 @@ class Card:
         A card that waits in a collective is 100 % busy, and so is a Blackwell card whose process
         was killed inside a kernel, with nobody on it (FIELD.md 2.4).
         """
-        full = (self.busy_percent or 0) >= FULL_PERCENT
+        if self.busy_percent is None:
+            return "does not say"
+        if self.waiting():
+            return self.waiting()
         if self.holders:
-            if self.waiting():
-                return self.waiting()
-            if not self.busy_percent:
-                return f"idle, held by {len(self.holders)} ({_watts(self)})"
-            return f"computing ({self._figures()})"
-        if (self.used or 0) > MUCH_BYTES:
+            count = len(self.holders)
+            idle = f"idle, held by {count} process{'es' if count > 1 else ''}"
+            return f"computing ({self._figures()})" if self.busy_percent else idle
+        if self._loaded():
             return f"held by what is not seen from here ({self._figures()})"
-        if full:
+        if self.busy_percent >= FULL_PERCENT:
             return f"shows busy with no process: a stuck reading, not work ({self._figures()})"
-        return "idle" if not self.busy_percent else f"busy, no process seen ({self._figures()})"
+        return f"busy, no process seen ({self._figures()})" if self.busy_percent else "idle"
 
     def waiting(self) -> str:
         """Say that it waits, with both figures; "" where it computes, rests, or does not say."""
@@ -108,9 +109,13 @@ class Card:
         if busy is None or memory is None or power is None or not self.power_limit_mw:
             return ""
         low = 100 * power < WAITING_POWER_PERCENT * self.power_limit_mw
-        if busy < FULL_PERCENT or memory > NEAR_ZERO_PERCENT or not low:
+        full = busy >= FULL_PERCENT and memory <= NEAR_ZERO_PERCENT
+        if not (full and low and self._loaded()):
             return ""
         return f"waiting, most likely for the other cards ({self._figures()})"
+
+    def _loaded(self) -> bool:
+        return bool(self.holders) or (self.used or 0) > MUCH_BYTES
 
     def _figures(self) -> str:
         shares = (("busy", self.busy_percent), ("memory", self.memory_busy_percent))

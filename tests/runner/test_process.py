@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.runner.process import OUTPUT_LIMIT, ProcessError, Processes, lines
+from headway.runner.process import OUTPUT_LIMIT, Companion, ProcessError, Processes, lines
 
 run = Processes()
 
@@ -106,3 +106,40 @@ def test_lines_of_a_command_that_fails_end_with_an_error(argv: list[str], said: 
     """A short output must not pass for a whole one."""
     with pytest.raises(ProcessError, match=said):
         list(lines(argv, 1))
+
+
+def echo() -> Companion:
+    """Return a command that repeats each line and ends at `bye`, with a word on stderr."""
+    script = 'while read a; do [ "$a" = bye ] && { echo over >&2; exit 3; }; echo "$a"; done'
+    return Companion(["sh", "-c", script])
+
+
+def test_a_companion_answers_line_by_line() -> None:
+    """Two lines that come as one read are still two answers."""
+    companion = echo()
+    companion.say(b"one\ntwo\n")
+    until = time.monotonic() + 5
+    assert (companion.hear(until), companion.hear(until)) == (b"one", b"two")
+    assert companion.hear(time.monotonic() + 0.05) is None
+    assert companion.end()
+    assert companion.gone()
+
+
+def test_a_companion_that_ends_says_why() -> None:
+    """Its last words on stderr are all we have."""
+    companion = echo()
+    companion.say(b"bye\n")
+    with pytest.raises(ProcessError, match="sh ended: over"):
+        companion.hear(time.monotonic() + 5)
+    until = time.monotonic() + 5
+    while not companion.gone():
+        assert time.monotonic() < until
+    with pytest.raises(ProcessError, match="sh ended: over"):
+        companion.say(b"again\n")
+    companion.end()
+
+
+def test_a_companion_that_cannot_be_started_is_an_error_at_once() -> None:
+    """Nothing is left open."""
+    with pytest.raises(ProcessError, match="no-such-program: No such file or directory"):
+        Companion(["no-such-program"])

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
-from typing import List, Optional
+from typing import Callable, List, Optional
 
 from headway.runner.cards.words import Begun, Word
 from headway.runner.launch import runner_folder
@@ -18,40 +18,37 @@ LONGEST_S = 30
 """A first look may start cards up, seconds each, where nothing keeps them awake."""
 
 
-def child_argv() -> List[str]:
-    """Word the child's start: this Python, cut off from the host's own environment."""
+def start() -> Companion:
+    """Start the child: this Python, cut off from the host's own environment."""
     found = importlib.util.find_spec("pynvml")
     folders = [runner_folder(), *([os.path.dirname(found.origin or "")] if found else [])]
-    return [sys.executable, "-I", "-S", os.path.dirname(__file__) + "/child.py", *folders]
+    child = os.path.dirname(__file__) + "/child.py"
+    return Companion([sys.executable, "-I", "-S", child, *folders])
 
 
 class Asker:
-    """One child at a time, from any thread; `argv` starts it."""
+    """One child at a time, from any thread; `start` starts it."""
 
-    def __init__(self, argv: Optional[List[str]] = None) -> None:
-        self._argv = argv
+    def __init__(self, start: Callable[[], Companion] = start) -> None:
+        self._start = start
         self._turn = threading.Lock()
         self._child: Optional[Companion] = None
-        self._hung: Optional[CardsSeen] = None
+        self._stuck: Optional[Companion] = None
+        self._finding = CardsSeen()
 
     def look(self, *, pairs: bool, deadline_s: int) -> CardsSeen:
         """Read every card; a child that went away since the last look is started again once."""
         with self._turn:
-            if self._hung is not None:
-                return self._hung
-            kept = self._child is not None
-            try:
-                return self._ask(b"look pairs\n" if pairs else b"look\n", deadline_s)
-            except ProcessError as error:
-                self.close()
-                failed = error
-            if kept:
+            if self._stuck is not None and not self._stuck.gone():
+                return self._finding
+            said = "nothing"
+            for _ in range(1 if self._child is None else 2):
                 try:
                     return self._ask(b"look pairs\n" if pairs else b"look\n", deadline_s)
                 except ProcessError as error:
                     self.close()
-                    failed = error
-            return CardsSeen(trouble=(f"what asks NVML ended: {failed}",))
+                    said = str(error)
+            return CardsSeen(trouble=(f"what asks NVML ended: {said}",))
 
     def close(self) -> bool:
         """End the child; False when it hangs in the driver and does not die."""
@@ -62,7 +59,7 @@ class Asker:
         limit_s = max(1, min(deadline_s, LONGEST_S))
         until = time.monotonic() + limit_s
         if self._child is None:
-            self._child = Companion(self._argv or child_argv())
+            self._child = self._start()
         child = self._child
         child.say(question)
         at = "the driver"
@@ -70,7 +67,7 @@ class Asker:
         while True:
             heard = child.hear(until)
             if heard is None:
-                return self._left(child.pid, at, limit_s, cards)
+                return self._left(child, at, limit_s, cards)
             word: Word = load(Word, parse(heard))  # type: ignore[arg-type] # mypy knows no Type[Union]
             if isinstance(word, CardsSeen):
                 return replace(word, cards=tuple(cards))
@@ -79,15 +76,15 @@ class Asker:
             else:
                 cards.append(word)
 
-    def _left(self, pid: int, at: str, limit_s: int, cards: List[Card]) -> CardsSeen:
+    def _left(self, child: Companion, at: str, limit_s: int, cards: List[Card]) -> CardsSeen:
         """Leave a child that hangs: that is the finding. One that does not die hangs for all."""
-        where = waits_in(pid)
+        where = waits_in(child.pid)
         sentence = f"NVML did not answer within {limit_s} s: it hangs at {at}"
-        if self.close():
-            return CardsSeen(cards=tuple(cards), trouble=(sentence,))
-        never = f"{sentence}; process {pid} does not die{where}: the machine needs a reboot"
-        self._hung = CardsSeen(cards=tuple(cards), trouble=(never,))
-        return self._hung
+        if not self.close():
+            self._stuck = child
+            sentence += f"; process {child.pid} does not die{where}: the machine needs a reboot"
+        self._finding = CardsSeen(cards=tuple(cards), trouble=(sentence,))
+        return self._finding
 
 
 def waits_in(pid: int) -> str:

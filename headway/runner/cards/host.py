@@ -62,7 +62,9 @@ def _iommu(disk: Disk, functions: List[str]) -> str:
 
 
 def _acs(disk: Disk, functions: List[str]) -> Optional[Tuple[str, ...]]:
-    """Name the bridges above cards that send peer traffic up; None where one is not readable."""
+    """Name the bridges above cards that send peer traffic up; None where they are not readable."""
+    if not functions:
+        return None
     found: List[str] = []
     for bridge in sorted({bridge for name in functions for bridge in _above(disk, name)}):
         try:
