@@ -20,7 +20,10 @@ CASES = Path(__file__).parents[1] / "cases/engine_behaviours"
 
 @dataclass(frozen=True)
 class Asking:
-    """A gate that is asked, and what it must say. `turn` are knobs turned before."""
+    """A gate that is asked, and what it must say. `turn` are knobs turned before.
+
+    So many ms after it is asked, somebody stops the unit or puts another launch in its place.
+    """
 
     gate: str
     verdict: str
@@ -29,6 +32,7 @@ class Asking:
     deadline_s: int = 5
     stopped_ms: int = 0
     replaced_ms: int = 0
+    baseline: dict[str, int] = field(default_factory=dict)
     fate: str = "SAME"
     evidence: tuple[str, ...] = ()
     not_evidence: tuple[str, ...] = ()
@@ -36,13 +40,14 @@ class Asking:
 
 @dataclass(frozen=True)
 class Case:
-    """A behaviour of an engine. `argv` are options of the engine, there to be read."""
+    """A behaviour of an engine. `argv` are options it was given, `meant` those of the release."""
 
     says: str
     engine: str
     gates: tuple[Asking, ...]
     behaviour: dict[str, Any] = field(default_factory=dict)
     argv: tuple[str, ...] = ()
+    meant: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
 
 
@@ -63,10 +68,16 @@ def test_gates_judge_this_behaviour(path: Path, tmp_path: Path) -> None:
         for asking in case.gates:
             if asking.turn:
                 engine.turn(**asking.turn)
-            times = (asking.deadline_s, asking.stopped_ms, asking.replaced_ms)
-            report = report_of(
-                Asked(asking.gate, asking.params, *times), unit, tmp_path, case.engine
+            asked = Asked(
+                gate=asking.gate,
+                params=asking.params,
+                deadline_s=asking.deadline_s,
+                stopped_ms=asking.stopped_ms,
+                replaced_ms=asking.replaced_ms,
+                baseline=asking.baseline,
+                meant=case.meant,
             )
+            report = report_of(asked, unit, tmp_path, case.engine)
 
             told = "\n".join((f"{asking.gate} of {case.says}:", *report.evidence))
             assert (report.verdict.value, report.fate.value) == (asking.verdict, asking.fate), told

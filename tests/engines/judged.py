@@ -16,7 +16,8 @@ from typing import Any, cast
 
 from headway.runner import judge
 from headway.runner.clock import Clock
-from headway.wire.gate import Answered, Gate, Report, Subject
+from headway.wire.cards import CardsSeen
+from headway.wire.gate import Answered, Baseline, Gate, Measurement, Report, Subject
 from headway.wire.loader import Json
 from headway.wire.release import Part, SubjectSpec
 from headway.wire.tools import Journal, JournalLine, Listener, Proc, Tools
@@ -70,9 +71,10 @@ class Unit:
 
 @dataclass(frozen=True)
 class Asked:
-    """A gate to ask: its kind, parameters and deadline; `{port}` in texts is the stand-in's.
+    """A gate to ask: its kind, parameters and deadline, and the baseline by what was measured.
 
-    So many ms after it is asked, the unit is stopped, or another launch takes its place.
+    So many ms after it is asked, the unit is stopped, or another launch takes its place. `meant`
+    are the options that the release gives the engine.
     """
 
     gate: str
@@ -80,6 +82,8 @@ class Asked:
     deadline_s: int = 5
     stopped_ms: int = 0
     replaced_ms: int = 0
+    baseline: dict[str, int] = field(default_factory=dict)
+    meant: tuple[str, ...] = ()
 
 
 def report_of(asked: Asked, unit: Unit, folder: Path, engine: str) -> Report:
@@ -89,8 +93,23 @@ def report_of(asked: Asked, unit: Unit, folder: Path, engine: str) -> Report:
     known = {"engine": engine, "port": unit.standin.port}
     params = {**{name: one for name, one in known.items() if name in own}, **asked.params}
     machine, _ = machine_at(folder, {"systemctl show": unit.show, "journalctl --q": unit.noted})
-    part = Part("web", "engine", subject=SubjectSpec(UNIT), listens=(unit.standin.port,))
-    gate = Gate(asked.gate, asked.gate, "web", deadline_s=asked.deadline_s, params=params)
+    command = (*unit.standin.command, *asked.meant) if asked.meant else ()
+    part = Part(
+        name="web",
+        role="engine",
+        argv=tuple((word,) for word in command),
+        subject=SubjectSpec(UNIT),
+        listens=(unit.standin.port,),
+    )
+    pinned = tuple(Measurement(name, value, "") for name, value in asked.baseline.items())
+    gate = Gate(
+        name=asked.gate,
+        kind=asked.gate,
+        part="web",
+        deadline_s=asked.deadline_s,
+        params=params,
+        baseline=Baseline("pinned", pinned) if pinned else None,
+    )
     timers = [
         threading.Timer(ms / 1000, act)
         for ms, act in ((asked.stopped_ms, unit.stop), (asked.replaced_ms, unit.restart))
@@ -120,7 +139,9 @@ def _seen_through(unit: Unit, check: ModuleType) -> ModuleType:
     def judged(params: object, subject: Subject | None, tools: Tools) -> Answered:
         proc, journal = _InItsCgroup(tools.proc, unit), _Log(unit.standin.log)
         answer: Answered = check.judge(
-            params, subject, replace(tools, proc=cast("Proc", proc), journal=journal)
+            params,
+            subject,
+            replace(tools, proc=cast("Proc", proc), journal=journal, cards=_NoCards()),
         )
         return answer
 
@@ -145,6 +166,15 @@ class _InItsCgroup:
     def pids(self, cgroup: str) -> tuple[int, ...]:
         """Name the one process."""
         return (self._pid,) if cgroup == CGROUP else ()
+
+
+class _NoCards:
+    """A machine without a driver."""
+
+    def look(self, *, pairs: bool = False) -> CardsSeen:
+        """Find nothing, with pairs or without."""
+        del pairs
+        return CardsSeen()
 
 
 class _Log:

@@ -24,6 +24,7 @@ class StandIn:
     """A stand-in that runs: its process, its port on 127.0.0.1, and the file its log goes to."""
 
     process: subprocess.Popen[bytes]
+    command: tuple[str, ...]  # without an engine's options
     port: int
     log: Path
 
@@ -53,17 +54,17 @@ def standin(
 ) -> Iterator[StandIn]:
     """Run a stand-in with these knobs; `argv` are an engine's options, there to be read only."""
     log = folder / "standin.log"
-    command = [sys.executable, "-m", "tests.engines.standin", *argv]
+    command = (sys.executable, "-m", "tests.engines.standin")
     whole = {**os.environ, "STANDIN": json.dumps(knobs), **(env or {})}
     with log.open("wb") as stderr:
         process = subprocess.Popen(
-            command, cwd=_REPO, env=whole, stdout=subprocess.PIPE, stderr=stderr
+            [*command, *argv], cwd=_REPO, env=whole, stdout=subprocess.PIPE, stderr=stderr
         )
     with process:
         try:
             assert process.stdout is not None
             told = process.stdout.readline()
             assert told, log.read_text()
-            yield StandIn(process, json.loads(told)["port"], log)
+            yield StandIn(process, command, json.loads(told)["port"], log)
         finally:
             process.kill()

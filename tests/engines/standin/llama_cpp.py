@@ -80,7 +80,8 @@ class LlamaCpp(Dialect):
         return [
             (
                 f"0.00.090.000 I llama_kv_cache: size =  64.00 MiB ({knobs.context} cells, "
-                f"2 layers, {knobs.slots}/{knobs.slots} seqs), K ({kept}):  32.00 MiB, V ({kept}):  32.00 MiB"
+                f"2 layers, {knobs.slots}/{knobs.slots} seqs), "
+                f"K ({kept}):  32.00 MiB, V ({kept}):  32.00 MiB"
             ),
             (
                 f"0.00.120.000 I srv    load_model: initializing, n_slots = {knobs.slots}, "
