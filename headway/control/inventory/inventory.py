@@ -33,6 +33,7 @@ class Inventory:
         self._secrets = secrets
         self._files = files
         self._precedence = Precedence(tree, files)
+        self._nodes: dict[str, Host] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -86,11 +87,13 @@ class Inventory:
             return replace(host, name=host.address, instances=(), become=become)
         if found.node not in self._tree.hosts:
             return Host(found.node, found.node, (), {})
-        node, outer = self._made(found.node)
-        if outer is not None:
-            problem = f"{found.node} is a guest itself, and a node has to be none"
-            raise ConfigError(found.node_where, problem)
-        return node
+        if found.node not in self._nodes:
+            node, outer = self._made(found.node)
+            if outer is not None:
+                problem = f"{found.node} is a guest itself, and a node has to be none"
+                raise ConfigError(found.node_where, problem)
+            self._nodes[found.node] = node
+        return self._nodes[found.node]
 
     def unheeded(self) -> tuple[Unheeded, ...]:
         """List what counts for nothing: ansible_ variables we do not know, files of no group."""

@@ -11,7 +11,7 @@ from headway.control.inventory.model import Via
 from headway.control.reaching.guest import explained
 from headway.control.reaching.transport import Received, Stream, Transport
 
-SILENT_S = 10.0
+SILENT_S = 30.0
 """So long a container may say nothing at first until its node is asked: a backup freezes it."""
 
 

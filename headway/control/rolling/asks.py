@@ -69,11 +69,17 @@ class Asks:
                 return dumps(outside.judge(self.fleet, host, gate, self.reach.ssh_config))
         return None
 
-    def _evict(self, visit: Visit, ask: Ask) -> str:
-        """Have a guest's node free the cards; what keeps it from that is the answer's sentence."""
+    def _evict(self, visit: Visit, ask: Ask) -> str | None:
+        """Have a guest's node free the cards; what keeps it from that is the answer's sentence.
+
+        Through qm nothing can be said while an order lasts, and a VM has its cards to itself.
+        """
         from headway.control.rolling import node
 
-        return dumps(node.freed(visit.task.host, ask, self.reach, self.tell, self.by))
+        host = visit.task.host
+        if host.via is not None and host.via.how == "qm":
+            return None
+        return dumps(node.freed(host, ask, self.reach, self.tell, self.by))
 
     def _confirm(self, visit: Visit, ask: Ask) -> None:
         """Confirm over a new connection: that it can be made is what is being asked."""

@@ -106,11 +106,21 @@ def test_where_no_node_can_help_none_is_called(
     assert told == []
 
 
+def answer(tmp_path: Path, guest: Host) -> str | None:
+    """Let a guest's visit ask the controller."""
+    reach = Reach(scripted(""), lambda _host: LocalTransport(tmp_path))
+    visit = Visit(Task(guest, Look()), reach, lambda _told: None)
+    asks = Asks(Fleet(tmp_path), reach, lambda _told: None, (), None, "op", lambda _hosts: {})
+    return asks(visit, ASK)
+
+
 def test_the_ask_of_a_transition_is_answered_with_it(tmp_path: Path) -> None:
     """The answer is Freed as JSON, whatever became of it."""
-    reach = Reach(scripted(""), lambda _host: LocalTransport(tmp_path))
-    visit = Visit(Task(replace(CT1, via=None), Look()), reach, lambda _told: None)
-    asks = Asks(Fleet(tmp_path), reach, lambda _told: None, (), None, "op", lambda _hosts: {})
-    answer = asks(visit, ASK)
-    assert answer is not None
-    assert "names no node of ct1" in loads(Freed, answer).sentence
+    said = answer(tmp_path, replace(CT1, via=None))
+    assert said is not None
+    assert "names no node of ct1" in loads(Freed, said).sentence
+
+
+def test_nothing_is_answered_where_nothing_can_be_said(tmp_path: Path) -> None:
+    """Through qm an order lasts until its end: what is said meanwhile would run it again."""
+    assert answer(tmp_path, replace(CT1, via=Via(PVE1, 200, "qemu", "qm", "h:1"))) is None
