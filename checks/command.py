@@ -1,6 +1,7 @@
 """A command of the operator's ends as expected, and what it printed as JSON is right."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
@@ -35,8 +36,11 @@ class Params:
     """What to run and what to expect of it.
 
     `by_hand` is what a person types to ask the same, where argv is too long for that.
-    `codes_unjudged` are exit codes that mean nothing was judged (pytest's 5: no tests collected).
-    `samples_path` leads to a count in the JSON that must be at least `samples`.
+    `inside` runs it in the serving process's own environment, its program's folder first on PATH:
+    a harness of the same virtual environment. `codes_unjudged` are exit codes that mean nothing
+    was judged (pytest's 5: no tests collected). `samples_path` leads to a count in the JSON that
+    must be at least `samples`; `judged` is an expression whose first group is such a count in what
+    it printed (all that match add up): all skipped is no PASS.
     """
 
     argv: Tuple[str, ...]
@@ -45,21 +49,30 @@ class Params:
     code: int = 0
     codes_unjudged: Tuple[int, ...] = ()
     expect: Tuple[Expect, ...] = ()
+    inside: bool = False
     samples_path: str = ""
     samples: int = 1
+    judged: str = ""
     by_hand: Tuple[str, ...] = ()
 
 
-def judge(params: Params, _subject: Optional[Subject], tools: Tools) -> Answered:
+def judge(params: Params, subject: Optional[Subject], tools: Tools) -> Answered:
     """Run it once. Late, not started, without the JSON that is expected: nothing was judged."""
+    if params.inside and subject is None:
+        return Judgement(Verdict.INVALID, ("no launch whose environment to run it in",))
+    env = {**_environment(subject, tools), **params.env} if params.inside else params.env
     ran = tools.run(
-        params.argv, stdin=params.stdin.encode(), env=params.env, deadline_s=_AS_LONG_AS_THE_GATE_S
+        params.argv, stdin=params.stdin.encode(), env=env, deadline_s=_AS_LONG_AS_THE_GATE_S
     )
     unjudged = _unjudged(params, ran)
     if unjudged:
         return _judgement(Verdict.INVALID, params, ran, (unjudged,))
     if not params.expect and not params.samples_path:
         return _by_code(params, ran, ())
+    return _by_json(params, ran)
+
+
+def _by_json(params: Params, ran: Ran) -> Judgement:
     document = _json_of(ran.stdout)
     if document is None:
         return _judgement(Verdict.INVALID, params, ran, ("it printed no JSON to judge by",))
@@ -74,6 +87,16 @@ def judge(params: Params, _subject: Optional[Subject], tools: Tools) -> Answered
     return _by_code(params, ran, right, _measured(params, document))
 
 
+def _environment(subject: Optional[Subject], tools: Tools) -> Dict[str, str]:
+    """Give the environment of the serving process, with its own programs found first."""
+    pid = subject.pid if subject else 0
+    found = tools.proc.environ(pid)
+    program = next(iter(tools.proc.argv(pid)), b"").decode(errors="replace")
+    folder = program.rpartition("/")[0] if program.startswith("/") else ""
+    paths = [folder, found.get("PATH", "/usr/local/bin:/usr/bin:/bin")]
+    return {**found, "PATH": ":".join(filter(None, paths))}
+
+
 def _unjudged(params: Params, ran: Ran) -> str:
     if ran.code is None:
         return f"not done within {ran.took_ms // 1000} s"
@@ -81,6 +104,12 @@ def _unjudged(params: Params, ran: Ran) -> str:
         return f"it did not start, code {ran.code}"
     if ran.code in params.codes_unjudged:
         return f"code {ran.code} means that nothing was judged"
+    if params.judged:
+        counts = re.findall(params.judged, (ran.stdout + ran.stderr).decode(errors="replace"))
+        if sum(int(count) for count in counts if count.isdigit()) < params.samples:
+            return (
+                f"it judged {' + '.join(counts) or 'nothing'}: at least {params.samples} is needed"
+            )
     return ""
 
 
@@ -130,13 +159,15 @@ def _brief(seen: Json) -> str:
 
 
 def _measured(params: Params, document: Json) -> Tuple[Measurement, ...]:
-    """Keep the whole numbers that were compared."""
-    seen = ((one.path, find(document, one.path)) for one in params.expect)
-    return tuple(
-        Measurement(path, value, "count")
-        for path, value in seen
-        if isinstance(value, int) and not isinstance(value, bool)
-    )
+    """Keep the numbers that were compared, a fraction in thousandths."""
+    found = []
+    for one in params.expect:
+        seen = find(document, one.path)
+        if isinstance(seen, float):
+            found.append(Measurement(one.path, round(seen * 1000), "thousandths"))
+        elif isinstance(seen, int) and not isinstance(seen, bool):
+            found.append(Measurement(one.path, seen, "count"))
+    return tuple(found)
 
 
 def _judgement(
@@ -148,6 +179,8 @@ def _judgement(
 ) -> Judgement:
     words: List[str] = [f"{name}={value}" for name, value in params.env.items()]
     again = by_hand(params.by_hand or [*(["env", *words] if words else []), *params.argv])
+    if params.inside:
+        again += "   # in the environment of the serving process"
     if params.stdin and not params.by_hand:
         again += f" < {len(params.stdin)} characters of stdin"
     output = (*tail("stdout", ran.stdout), *tail("stderr", ran.stderr))
