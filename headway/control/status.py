@@ -1,4 +1,4 @@
-"""`status` and `facts`: what every host says of itself now, those that need a person first."""
+"""`status`: how every host says it stands now, those that need a person first."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -8,10 +8,9 @@ from headway.control.desk import Desk
 from headway.control.errors import HeadwayError
 from headway.control.telling.amounts import ago
 from headway.control.telling.table import table
-from headway.wire.loader import Json
 from headway.wire.phase import Exit, Phase, worst
 from headway.wire.release import EMPTY
-from headway.wire.talk import Look, Looked
+from headway.wire.talk import Looked
 
 Answers = Mapping[str, Looked | HeadwayError]
 
@@ -58,14 +57,6 @@ class HostStatus:
     exit_code: int
 
 
-@dataclass(frozen=True)
-class HostFacts:
-    """What a machine is."""
-
-    host: str
-    facts: Mapping[str, Json]
-
-
 def status(desk: Desk) -> Exit:
     """Ask all hosts at once and show how they stand."""
     shown = tuple(statuses(desk.looked()))
@@ -88,22 +79,6 @@ def text(shown: tuple[HostStatus, ...], now_ms: int, width: int = 0) -> str:
     header = ("HOST", "STANDS", "RELEASE", "SINCE", "CRITERIA", "SAYS")
     drift = [f"{host.host}  drift: {sentence}" for host in shown for sentence in host.drift]
     return "\n".join([table(header, rows, width), *([""] if drift else []), *drift])
-
-
-def facts(desk: Desk) -> Exit:
-    """Ask all hosts what they are and show it, one fact a line."""
-    answers = desk.looked(Look(facts=True))
-    known = {host: looked.facts for host, looked in answers.items() if isinstance(looked, Looked)}
-    if desk.json:
-        desk.rows(HostFacts(host, found) for host, found in known.items())
-    elif known:
-        rows = [
-            (host, name, str(value))
-            for host, found in known.items()
-            for name, value in _flat(found)
-        ]
-        desk.print(table(("HOST", "FACT", "VALUE"), rows, desk.width))
-    return desk.missed(answers)
 
 
 def _status(host: str, answer: Looked | HeadwayError) -> HostStatus:
@@ -163,11 +138,3 @@ def _down(looked: Looked) -> tuple[str, ...]:
         for part, sentence in looked.alive.items()
         if not sentence.startswith("active")
     )
-
-
-def _flat(found: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str, Json]]:
-    for name, value in found.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value

@@ -25,6 +25,8 @@ def rollout(  # noqa: PLR0913 # one keyword an option
     on_invalid: str = "hold",
     confirm: bool = False,
     confirm_within: str = "",
+    evict_within: str = "",
+    kill: tuple[str, ...] = (),
     lint: bool = True,
     budget: str = "",
     floor: str = "",
@@ -46,7 +48,8 @@ def rollout(  # noqa: PLR0913 # one keyword an option
         no_way_back=no_way_back,
         maintenance=maintenance,
         confirm=confirm,
-        deadlines_s={"confirm": whole("confirm_within", confirm_within)} if confirm_within else {},
+        may_kill=processes("kill", kill),
+        deadlines_s=within(confirm=confirm_within, evict=evict_within),
     )
     options = replace(
         options,
@@ -79,16 +82,55 @@ def rollback(
 
 
 @acts
-def restart(desk: Desk, *, part: tuple[str, ...] = (), reason: str = "", wait: str = "") -> Exit:
+def restart(
+    desk: Desk,
+    *,
+    part: tuple[str, ...] = (),
+    kill: tuple[str, ...] = (),
+    evict_within: str = "",
+    reason: str = "",
+    wait: str = "",
+) -> Exit:
     """Launch the accepted release again, with its gates; repairs drift.
 
     invoke restart --host gpu1 --part llama
     """
     from headway.control.rolling import rollout as work
 
-    return work.restart(
-        desk.hosts, desk.options(reason, wait_s=whole("wait", wait), relaunch=part), desk.tell
+    options = desk.options(
+        reason,
+        wait_s=whole("wait", wait),
+        relaunch=part,
+        may_kill=processes("kill", kill),
+        deadlines_s=within(evict=evict_within),
     )
+    return work.restart(desk.hosts, options, desk.tell)
+
+
+@acts
+def evict(
+    desk: Desk,
+    *,
+    part: tuple[str, ...] = (),
+    kill: tuple[str, ...] = (),
+    evict_within: str = "",
+    reason: str = "",
+    wait: str = "",
+) -> Exit:
+    """Free cards of what belongs to no running service; list whoever else holds them.
+
+    invoke evict --host gpu1
+    invoke evict --host gpu1 --kill 4242:881723
+    """
+    from headway.control.rolling import rollout as work
+
+    options = desk.options(
+        reason,
+        wait_s=whole("wait", wait),
+        may_kill=processes("kill", kill),
+        deadlines_s=within(evict=evict_within),
+    )
+    return work.evict(desk.hosts, options, desk.tell, part)
 
 
 @acts
@@ -209,11 +251,11 @@ def status(desk: Desk) -> Exit:
 
 @looks
 def facts(desk: Desk) -> Exit:
-    """Show what the machines are: system, Python, memory, disks.
+    """Show what the machines are: cards, who holds them, system.
 
     invoke facts --host gpu1
     """
-    from headway.control.status import facts as show
+    from headway.control.facts import facts as show
 
     return show(desk)
 
@@ -265,7 +307,7 @@ def inventory(desk: Desk) -> Exit:
 
 
 VERBS = (
-    *(rollout, rollback, restart, adopt, park, unpark),
+    *(rollout, rollback, restart, evict, adopt, park, unpark),
     *(hold, resume, accept, abort),
     *(check, plan, status, facts, history, baseline, lint, inventory),
 )

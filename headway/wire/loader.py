@@ -8,6 +8,7 @@ role file. There are no floats on the wire: a NaN deadline would cross JSON as i
 import dataclasses
 import json
 import re
+import types
 import typing
 from enum import Enum
 from typing import Any, Callable, Dict, List, Tuple, Type, TypeVar, Union
@@ -15,6 +16,7 @@ from typing import Any, Callable, Dict, List, Tuple, Type, TypeVar, Union
 T = TypeVar("T")
 Json = Any
 Path = Tuple[Union[str, int], ...]
+_UNIONS = (Union, getattr(types, "UnionType", Union))  # the controller's Python writes X | Y
 
 
 class WireError(ValueError):
@@ -119,7 +121,7 @@ def _make_reader(kind: Any) -> Callable[[Json, Path], Any]:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return _enum(kind)
     origin, args = typing.get_origin(kind), typing.get_args(kind)
-    if origin is Union:
+    if origin in _UNIONS:
         return _union(args)
     if origin is tuple and len(args) == 2 and args[1] is Ellipsis:  # noqa: PLR2004 # Tuple[T, ...]
         return _row(args[0])
@@ -274,7 +276,7 @@ def _make_writer(kind: Any) -> Callable[[Any], Json]:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return lambda value: value.value
     origin, args = typing.get_origin(kind), typing.get_args(kind)
-    if origin is Union:
+    if origin in _UNIONS:
         rest = tuple(option for option in args if option is not type(None))
         inner = _writer(rest[0]) if len(rest) == 1 else _tag_writer
         return lambda value: None if value is None else inner(value)

@@ -109,6 +109,13 @@ class Track:
         assert told.count('"outcome":"unchanged"') >= len(names), told[-400:]
         return took
 
+    def facts(self, host: Host) -> tuple[float, float]:
+        """Ask a host for its facts: a whole process; its seconds, and NVML's own milliseconds."""
+        took, told = _timed([str(INVOKE), "facts", "--host", host.name, "--json"], self.folder)
+        cards = json.loads(told)["host_facts"]["cards"]
+        assert cards["trouble"] == [], cards
+        return took, float(cards["took_ms"])
+
     def floor(self, count: int) -> float:
         """Connect and exec `true` on the first `count` hosts at once: a whole process."""
         addresses = [host.address for host in self.hosts[:count]]
