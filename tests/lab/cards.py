@@ -2,7 +2,7 @@
 
     host_cards = cards(host, 8)
     host_cards.card(3, power_mw=61_000, utilization_gpu=100)
-    host_cards.hold("engine", "--card", "0=83000", "--card", "1=83000", "--ignore-term")
+    host_cards.hold("engine", "--card", "0=83000", "1=83000", "--ignore-term")
     host_cards.look()[0]["used"]
 
 What NVML answers is the state folder that nvml/standin_nvml.c describes. It lies on the host's
@@ -10,6 +10,7 @@ disk, so this machine edits it while the host runs, and it is there after a powe
 """
 
 import json
+import re
 import shutil
 import time
 from dataclasses import dataclass
@@ -124,7 +125,8 @@ class Cards(State):
         With an engine's options (--port 8000) it also serves HTTP, a moment later.
         """
         before = self.held()
-        count = sum(word == "--card" for word in options) if "--alone" not in options else 1
+        sizes = [word for word in options if re.fullmatch(r"\d+=\d+", word)]
+        count = 1 if "--alone" in options else len(sizes)
         start = ["systemd-run", "--quiet", "--collect", f"--unit={unit}", "-pTimeoutStopSec=3"]
         done = self.host.ssh([*start, "/usr/bin/python3", HOLDER, *options])
         until = time.monotonic() + HOLD_S

@@ -29,7 +29,7 @@ def test_a_guest_is_a_host_of_its_own_on_the_labs_network(pve: Node) -> None:
 def test_a_guest_sees_used_memory_and_not_who_holds_it(pve: Node) -> None:
     """On the node the holder lies in lxc/129/ns, and its inner pid is told by NSpid."""
     container = pve.cards_of(129)
-    container.hold("engine", "--card", "0=83000", "--card", "1=83000")
+    container.hold("engine", "--card", "0=83000", "1=83000")
     [pid] = map(int, pve.cards.look()[0]["compute"])
     [inner] = container.look()[0]["compute"]
 

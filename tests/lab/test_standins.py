@@ -14,7 +14,7 @@ pytestmark = pytest.mark.lab
 
 Hosts = Callable[..., list[Host]]
 INSIDE = ("unshare", "--pid", "--fork", "--mount-proc")  # a container, for what NVML looks at
-TWO = ("--card", "0=83000", "--card", "1=83000")
+TWO = ("--card", "0=83000", "1=83000")
 
 
 @pytest.fixture
@@ -134,6 +134,19 @@ def test_a_process_that_cannot_die_stays_in_d_state_with_its_memory(gpu1: Host) 
         assert gpu1.ssh(f"cut -d' ' -f3 /proc/{pid}/stat").stdout == "D\n"
         assert used(made.look()) == [500]
     until(lambda: used(made.look()) == [0])
+
+
+@pytest.mark.long
+def test_a_power_cut_ends_even_what_cannot_die(hosts: Hosts) -> None:
+    """And the cards are there again at boot, empty."""
+    [doomed] = hosts("doomed", fresh=True)
+    made = cards(doomed, 2)
+    made.hold("engine", "--alone", "--card", "0=500")
+    with undying(doomed, *pids(made.look())):
+        doomed.power_cut()
+    doomed.boot()
+    assert used(made.look()) == [0, 0]
+    assert doomed.ssh("ls /dev/nvidia1 /proc/driver/nvidia/version").returncode == 0
 
 
 def test_faults_are_told_as_nvml_tells_them(gpu1: Host) -> None:

@@ -1,6 +1,6 @@
 """STAND-IN: an engine that "holds" memory of stand-in cards. No card is touched, none is there.
 
-    holder.py --card 0=83000 --card 1=83000 --port 8000      like vLLM: front, core, a worker a card
+    holder.py --card 0=83000 1=83000 --port 8000             like vLLM: front, core, a worker a card
     holder.py --alone --card 1=40000 --card 0=518            one process with a context on each card
 
 What is no option of this program goes to the stand-in engine, which then serves HTTP in the front;
@@ -31,7 +31,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 def options() -> tuple[argparse.Namespace, list[str]]:
     """Return how to hold memory, and the stand-in engine's options."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("--card", action="append", required=True, metavar="N=MIB")
+    parser.add_argument("--card", action="extend", nargs="+", required=True, metavar="N=MIB")
     parser.add_argument("--alone", action="store_true", help="no core, no workers: one process")
     parser.add_argument("--graphics", action="store_true", help="as a display server holds it")
     parser.add_argument("--ignore-term", action="store_true", help="nothing ends by SIGTERM")
