@@ -8,7 +8,7 @@ from dataclasses import replace
 from invoke.collection import Collection
 
 from headway.control.desk import Desk
-from headway.control.words import acts, looks, one_of, reads, several, whole
+from headway.control.words import acts, looks, one_of, processes, reads, several, whole, within
 from headway.wire.phase import Exit
 
 # --- what changes hosts, one after the other --------------------------------------------------
@@ -48,7 +48,7 @@ def rollout(  # noqa: PLR0913 # one keyword an option
         no_way_back=no_way_back,
         maintenance=maintenance,
         confirm=confirm,
-        may_kill=processes("kill", kill),
+        may_kill=processes(desk, kill),
         deadlines_s=within(confirm=confirm_within, evict=evict_within),
     )
     options = replace(
@@ -87,7 +87,6 @@ def restart(
     *,
     part: tuple[str, ...] = (),
     kill: tuple[str, ...] = (),
-    evict_within: str = "",
     reason: str = "",
     wait: str = "",
 ) -> Exit:
@@ -97,13 +96,8 @@ def restart(
     """
     from headway.control.rolling import rollout as work
 
-    options = desk.options(
-        reason,
-        wait_s=whole("wait", wait),
-        relaunch=part,
-        may_kill=processes("kill", kill),
-        deadlines_s=within(evict=evict_within),
-    )
+    kills, wait_s = processes(desk, kill), whole("wait", wait)
+    options = desk.options(reason, wait_s=wait_s, relaunch=part, may_kill=kills)
     return work.restart(desk.hosts, options, desk.tell)
 
 
@@ -113,23 +107,18 @@ def evict(
     *,
     part: tuple[str, ...] = (),
     kill: tuple[str, ...] = (),
-    evict_within: str = "",
     reason: str = "",
     wait: str = "",
 ) -> Exit:
-    """Free cards of what belongs to no running service; list whoever else holds them.
+    """Free cards of what no running service owns; list other holders.
 
     invoke evict --host gpu1
     invoke evict --host gpu1 --kill 4242:881723
     """
     from headway.control.rolling import rollout as work
 
-    options = desk.options(
-        reason,
-        wait_s=whole("wait", wait),
-        may_kill=processes("kill", kill),
-        deadlines_s=within(evict=evict_within),
-    )
+    kills, wait_s = processes(desk, kill), whole("wait", wait)
+    options = desk.options(reason, wait_s=wait_s, may_kill=kills)
     return work.evict(desk.hosts, options, desk.tell, part)
 
 

@@ -37,10 +37,12 @@ HELP: Mapping[str, str] = {
     "wait": "seconds to wait for another transition on a host (default: not at all)",
     "confirm": "ask before a proved release is kept, over a new connection",
     "confirm_within": "seconds until silence counts as no confirmation (default: 900)",
+    "evict_within": "seconds until cards that do not come back count as stuck (default: 180)",
+    "kill": "PID:STARTTIME of a process that is not ours, as `evict` names it; repeatable",
     "to": "the id of the accepted release to go back to (default: the newest one not running)",
     "current_secrets": "keep the secret files of the running release, not the recorded ones",
     "unit": "a unit to adopt (default: those the roles of the host use); repeatable",
-    "part": "a part to restart (default: all parts of the host); repeatable",
+    "part": "only this part of the host (default: all of them); repeatable",
     "gate": "only these gates, by name or kind; repeatable, or with commas",
     "last": "how many entries, newest first",
 }
@@ -78,6 +80,25 @@ def whole(option: str, value: str) -> int:
 def several(given: tuple[str, ...]) -> tuple[str, ...]:
     """Take apart what was given with commas: `--gate needle,decode` is two."""
     return tuple(word for words in given for word in words.split(",") if word)
+
+
+def within(**limits: str) -> dict[str, int]:
+    """Read deadlines by the step they are of; those that were not given are left out."""
+    return {step: whole(f"{step}_within", value) for step, value in limits.items() if value}
+
+
+def processes(desk: Desk, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Read what --kill names, PID:STARTTIME, each a process of the one host that is named.
+
+    A pid alone may be somebody else by then; and machines that boot alike number alike.
+    """
+    for value in values:
+        pid, _, started = value.partition(":")
+        if not (pid.isdecimal() and started.isdecimal() and value.isascii()):
+            raise _misfit("kill", value, "PID:STARTTIME, as `invoke evict` names it")
+    if values and len(desk.hosts) > 1:
+        raise UsageError(f"--kill: names a process of one host, and here are {len(desk.hosts)}")
+    return values
 
 
 def one_of(option: str, value: str, choices: tuple[str, ...]) -> str:

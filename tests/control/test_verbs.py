@@ -20,10 +20,21 @@ HEADWAY = [sys.executable, "-c", "from headway.control.program import main; main
 HEAVY = ("paramiko", "fabric", "rich", "jinja2", "sqlite3", "headway.control.yaml_nodes")
 NAMES = (
     *("rollout", "rollback", "plan", "status", "history", "adopt", "check", "facts", "restart"),
-    *("hold", "park", "unpark", "resume", "accept", "abort", "lint", "inventory", "baseline"),
+    *(
+        "hold",
+        "park",
+        "unpark",
+        "resume",
+        "accept",
+        "abort",
+        "lint",
+        "inventory",
+        "baseline",
+        "evict",
+    ),
 )
 ACTING = (
-    *("rollout", "rollback", "restart", "adopt", "park", "unpark"),
+    *("rollout", "rollback", "restart", "evict", "adopt", "park", "unpark"),
     *("hold", "resume", "accept", "abort", "check"),
 )
 
@@ -189,3 +200,10 @@ def test_ctrl_c_while_nothing_is_in_hand_is_not_went_back(
         _leave(_raising(KeyboardInterrupt()))
     assert left.value.code == Exit.USAGE
     assert capsys.readouterr().err == "headway: rollout: interrupted\n"
+
+
+@pytest.mark.parametrize("named", ["4242", "4242:", ":7", "vllm", "4242:7:1", "٤:٤"])
+def test_a_process_to_be_ended_is_named_by_pid_and_start_time(named: str) -> None:
+    """Nothing shorter reaches a host."""
+    with pytest.raises(HeadwayError, match="PID:STARTTIME"):
+        words.processes(Desk(verb="evict"), (named,))

@@ -34,6 +34,7 @@ from headway.wire.resources import Unit
 from headway.wire.talk import (
     Adopt,
     Check,
+    Evict,
     FromHost,
     Look,
     Looked,
@@ -118,6 +119,12 @@ def rollback(
 def restart(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
     """Launch the accepted release again, one host at a time."""
     return _each("restart", hosts, Repair(options.orders), options, tell)
+
+
+def evict(hosts: Sequence[Host], options: Options, tell: Sink, parts: Sequence[str] = ()) -> Exit:
+    """Free cards of what belongs to no running service; all hosts at once, for none of it serves."""
+    tasks = [Task(host, Evict(options.orders, tuple(parts))) for host in hosts]
+    return _run("evict", tasks, options, tell, together=True)
 
 
 def unpark(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
