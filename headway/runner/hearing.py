@@ -2,7 +2,8 @@
 
 from typing import Callable, Dict, List, Tuple
 
-from headway.runner.work import Work
+from headway.runner.beside import beside
+from headway.runner.work import Question, Work
 from headway.wire.event import Reported
 from headway.wire.gate import Criteria, Gate, Report, Where
 from headway.wire.loader import WireError, loads
@@ -22,9 +23,9 @@ class Hearing:
         work: Work,
         transition: Transition,
         units: Tuple[str, ...],
-        when: Callable[[str], str],
+        when: Callable[[str], Tuple[str, ...]],
     ) -> None:
-        """`when` says of a kind of gate when it is asked: "before", "between", or ""."""
+        """`when` says of a kind of gate at which moments it is asked (judge.when)."""
         self.work = work
         self.kind = transition.kind
         self.units = units
@@ -48,17 +49,18 @@ class Hearing:
         return self._early(part, "between")
 
     def after_start(self, part: str) -> Tuple[Gate, ...]:
-        """Name the gates of a part that are asked after its start, inside first, then outside."""
+        """Name the gates of a part that are asked after its start: inside, outside, the last."""
         mine = [
             gate
             for gate in self.criteria.gates
-            if gate.part == part and self._when(gate.kind) != "before"
+            if gate.part == part and "before" not in self._when(gate.kind)
         ]
         if self.kind == "rollback":
             mine = [gate for gate in mine if gate.kind in _STANDING]
         if self.kind != "rollout":
             mine = mine or [Gate("in_place", "in_place", part)]
-        return tuple(sorted(mine, key=lambda gate: gate.where is Where.OUTSIDE))
+        last = {gate.name: "last" in self._when(gate.kind) for gate in mine}
+        return tuple(sorted(mine, key=lambda gate: (last[gate.name], gate.where is Where.OUTSIDE)))
 
     def on_return(self, part: str, start: str) -> Tuple[Gate, ...]:
         """Name what going back is judged by: in_place and health, as `start` was accepted."""
@@ -80,7 +82,7 @@ class Hearing:
         if self.kind == "rollback":
             return ()
         mine = (gate for gate in self.criteria.gates if gate.part == part)
-        return tuple(gate for gate in mine if self._when(gate.kind) == when)
+        return tuple(gate for gate in mine if when in self._when(gate.kind))
 
     # --- asking --------------------------------------------------------------------------------
 
@@ -95,7 +97,9 @@ class Hearing:
         else:
             accepted = self.work.records.state().accepted
             known = accepted[0].load_ms.get(part.name, 0) if accepted else 0
-            report = self.work.judge(gate, part, known, self.units, between)
+            others = beside(gate, self.criteria.gates, self._when)
+            question = Question(gate, part, known, self.units, between, others)
+            report = self.work.judge(question)
         if gate.kind == "health" and report.verdict is Verdict.PASS:
             self._measure_load(part.name)
         self.reports.append(report)

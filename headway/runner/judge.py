@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Callable, Optional, Sequence, Tuple
 
-from headway.runner import subject
+from headway.runner import last_words, subject
+from headway.runner.beside import Beside, Companion
 from headway.runner.clock import Clock
 from headway.runner.hush import hushed
 from headway.runner.machine import Machine
@@ -30,6 +31,8 @@ LEAST_LOAD_S = 60
 _SAY_AGAIN_MS = 15_000
 _ASK_AGAIN_S = (0.1, 0.1, 0.2, 0.3, 0.5)  # then every second
 _NEXT_TRY_S = 2
+_MOMENTS = {"before": ("before",), "between": ("between", "after"), "last": ("last",)}
+_BESIDE_S = 30  # for one look of a gate that is asked beside another
 
 
 class CheckError(Exception):
@@ -47,13 +50,14 @@ def load_check(name: str) -> ModuleType:
     return check
 
 
-def when(check: ModuleType) -> str:
-    """Say when a check is asked: "before" any stop, "between" stop and start as well, or "".
+def when(check: ModuleType) -> Tuple[str, ...]:
+    """Say at which moments a check is asked, by its WHEN and DURING.
 
-    One that is asked between is asked again after the start, as all others are.
+    "before" any stop; "between" stop and start; "after" the start; "last", after all others,
+    those judged outside, too; "during" each of the others.
     """
-    said: str = getattr(check, "WHEN", "")
-    return said
+    moments = _MOMENTS.get(getattr(check, "WHEN", ""), ("after",))
+    return (*moments, "during") if getattr(check, "DURING", False) else moments
 
 
 def start_deadline_s(gate: Gate, load_ms: int) -> int:
@@ -80,13 +84,14 @@ def judge_gate(  # noqa: PLR0913, PLR0917 # each is a seam of its own
     load_ms: int = 0,
     leaving: Tuple[str, ...] = (),
     between: bool = False,
+    beside: Tuple[Gate, ...] = (),
     differences: Differences = lambda _part: (),
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Report:
     """Ask one gate, further tries after a FAIL included, all within its one deadline.
 
     `leaving` are units that will be stopped before the part starts. `between`: they are stopped,
-    and the part is written and not started yet.
+    and the part is written and not started yet. Gates `beside` it are asked all the while.
     """
     began = clock.boot_ms()
     until = began + 1000 * deadline_s_of(gate, check, load_ms)
@@ -101,6 +106,7 @@ def judge_gate(  # noqa: PLR0913, PLR0917 # each is a seam of its own
         until=until,
         leaving=leaving,
         between=between,
+        companions=tuple((one, load_check(one.kind)) for one in beside),
         differences=differences,
         should_stop=should_stop,
         hush=hushed(machine, part),
@@ -128,10 +134,12 @@ class _Asking:
     until: int
     leaving: Tuple[str, ...]
     between: bool
+    companions: Tuple[Companion, ...]
     differences: Differences
     should_stop: Callable[[], bool]
     hush: Callable[[str], str]
     said: Tuple[str, int] = ("", 0)
+    warned: Callable[[], Optional[Judgement]] = lambda: None
 
     def once(self) -> Report:
         """Ask until there is an answer, and report it with the subject before and after."""
@@ -139,7 +147,7 @@ class _Asking:
         unit = self.part.subject.unit if self.part.subject else ""
         try:
             before = subject.current(run, unit) if unit else None
-            early = self.between or when(self.check) == "before"
+            early = self.between or "before" in when(self.check)
             weighed = bool(unit) and not early
             if weighed and before is None:
                 fate, dead, how = subject.absent(unit, run)
@@ -155,22 +163,20 @@ class _Asking:
             return self._report(_unjudged(str(error)), Fate.SAME, "", None, None)
 
     def _answer(self, before: Optional[Subject], *, weighed: bool) -> Judgement:
-        present = (subject.current(self.machine.run, unit) for unit in self.leaving)
-        cgroups = tuple(launch.cgroup for launch in present if launch is not None)
-        tools = tools_of(
-            self.machine,
-            self.part,
-            self.differences,
-            self._left_s,
-            leaving=cgroups,
-            between=self.between,
-            baseline=self.gate.baseline,
-            fate=lambda: self._fate(before if weighed else None),
-        )
         try:
             params = load(self.check.Params, self.gate.params, (self.gate.name,))
         except WireError as error:
             return _unjudged(str(error))
+        judged = before if weighed else None
+        with Beside(self.companions, self._tools_beside) as beside:
+            self.warned = lambda: beside.warning
+            answer = self._until_answered(params, before, judged)
+        return beside.ends(answer)
+
+    def _until_answered(
+        self, params: object, before: Optional[Subject], judged: Optional[Subject]
+    ) -> Judgement:
+        tools = self._tools(judged)
         pauses = iter(_ASK_AGAIN_S)
         while True:
             answered = self._ask(params, before, tools)
@@ -183,11 +189,32 @@ class _Asking:
                 return Judgement(answered.then, (f"after {allowed} s: {answered.reason}",))
             self._say(answered.reason)
             self.clock.sleep(min(next(pauses, 1), max(0, self._left_ms() / 1000)))
-            if self._fate(before if weighed else None)[0] is not Fate.SAME:
+            if self._fate(judged)[0] is not Fate.SAME:
                 return _unjudged(f"while waiting: {answered.reason}")
 
+    def _tools(self, judged: Optional[Subject]) -> Tools:
+        present = (subject.current(self.machine.run, unit) for unit in self.leaving)
+        return tools_of(
+            self.machine,
+            self.part,
+            self.differences,
+            self._left_s,
+            leaving=tuple(launch.cgroup for launch in present if launch is not None),
+            between=self.between,
+            baseline=self.gate.baseline,
+            fate=lambda: self._fate(judged),
+        )
+
+    def _tools_beside(self, gate: Gate) -> Tools:
+        return tools_of(
+            self.machine, self.part, self.differences, lambda: _BESIDE_S, baseline=gate.baseline
+        )
+
     def _fate(self, before: Optional[Subject]) -> Tuple[Fate, str]:
-        """Say what became of the launch that is weighed, if any is."""
+        """Say what became of the launch that is weighed, if any is; called off, it is TAKEN."""
+        warning = self.warned()
+        if warning is not None:
+            return Fate.TAKEN, warning.evidence[0]
         if before is None:
             return Fate.SAME, ""
         fate, _, how = subject.fate(before, self.machine.run)
@@ -202,11 +229,11 @@ class _Asking:
         return answered
 
     def _with_last_words(self, answer: Judgement, fate: Fate, dead: Optional[Subject]) -> Judgement:
-        """Add what a launch that died said of the cause: the first error, else its last lines."""
-        if fate is not Fate.DIED or dead is None:
+        """Add why a launch ended, or who stopped it."""
+        if fate is Fate.SAME or dead is None:
             return answer
-        lines = RealJournals(self.machine.run).of(dead).lines
-        return replace(answer, evidence=(*last_words(lines), *answer.evidence))
+        tell = last_words.of_the_dead if fate is Fate.DIED else last_words.of_the_taken
+        return replace(answer, evidence=(*tell(self.machine.run, dead), *answer.evidence))
 
     def _say(self, reason: str) -> None:
         """Tell why nothing moves: when the reason changes, and every 15 s."""
@@ -221,7 +248,7 @@ class _Asking:
 
     def _left_s(self) -> int:
         """Give what is left of the deadline, at least a second, for one request or command."""
-        return max(1, -(-self._left_ms() // 1000))
+        return max(1, -(-self._left_ms() // 1000)) if self.warned() is None else 1
 
     def _report(
         self,
@@ -245,13 +272,6 @@ class _Asking:
             findings=answer.findings,
             took_ms=self.clock.boot_ms() - self.began,
         )
-
-
-def last_words(lines: Sequence[JournalLine]) -> Tuple[str, ...]:
-    """Find the line that says why a launch ended, whichever engine it was; else the last lines."""
-    own = [line.text for line in lines if line.own and line.text.strip()]
-    cause = engines.first_cause(own, map(engines.engine, engines.names()), ended=True)
-    return (f"log: {shown(cause.line)}",) if cause else tuple(f"log: {shown(t)}" for t in own[-5:])
 
 
 def _unjudged(sentence: str) -> Judgement:

@@ -1,6 +1,7 @@
 """Judges gates for a transition, for a check, and for the quick look at an unchanged host."""
 
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Callable, Tuple
 
 from headway.runner import judge, observe
@@ -11,7 +12,7 @@ from headway.runner.subject import current
 from headway.runner.teller import Teller
 from headway.runner.tools import Differences, tools_of
 from headway.runner.watch import Watch
-from headway.runner.work import Judge
+from headway.runner.work import Judge, Question
 from headway.wire.event import Body
 from headway.wire.gate import Gate, Judgement, Report
 from headway.wire.loader import load
@@ -31,9 +32,9 @@ def judge_for(machine: Machine, clock: Clock, watch: Watch) -> Callable[[Teller,
     return made
 
 
-def judge_now(machine: Machine, clock: Clock, gate: Gate, part: Part) -> Report:
+def judge_now(machine: Machine, clock: Clock, question: Question) -> Report:
     """Judge what runs now, telling nobody why it waits."""
-    return _Judge(machine, clock, Watch(), lambda _body: None, lambda: False)(gate, part, 0)
+    return _Judge(machine, clock, Watch(), lambda _body: None, lambda: False)(question)
 
 
 def once(machine: Machine, gate: Gate, part: Part, http: Http) -> Tuple[Verdict, str]:
@@ -57,33 +58,32 @@ class _Judge:
     tell: Callable[[Body], None]
     should_stop: Callable[[], bool]
 
-    def __call__(
-        self,
-        gate: Gate,
-        part: Part,
-        load_ms: int,
-        leaving: Tuple[str, ...] = (),
-        between: bool = False,  # noqa: FBT001, FBT002 # called through a plain Callable
-    ) -> Report:
+    def __call__(self, question: Question) -> Report:
         """Judge one gate; a kind without a check has judged nothing."""
+        gate, part = question.gate, question.part
         try:
             check = judge.load_check(gate.kind)
+            return self._judged(question, check)
         except judge.CheckError as error:
             why = (str(error),)
             return Report(
                 gate.name, gate.kind, part.name, Verdict.INVALID, Fate.SAME, None, None, why
             )
-        self.watch.expect(judge.deadline_s_of(gate, check, load_ms))
+
+    def _judged(self, question: Question, check: ModuleType) -> Report:
+        early = "before" in judge.when(check)
+        self.watch.expect(judge.deadline_s_of(question.gate, check, question.load_ms))
         return judge.judge_gate(
-            gate,
+            question.gate,
             check,
             self.machine,
-            part,
+            question.part,
             self.tell,
             self.clock,
-            load_ms=load_ms,
-            leaving=leaving if judge.when(check) == "before" else (),
-            between=between,
+            load_ms=question.load_ms,
+            leaving=question.leaving if early else (),
+            between=question.between,
+            beside=question.beside,
             differences=_inside(self.machine),
             should_stop=self.should_stop,
         )
@@ -98,9 +98,9 @@ def _inside(machine: Machine) -> Differences:
     return differences
 
 
-def when(kind: str) -> str:
-    """Say when a kind of gate is asked: "before", "between", or "" for after the start alone."""
+def when(kind: str) -> Tuple[str, ...]:
+    """Say at which moments a kind of gate is asked; one without a check after the start."""
     try:
         return judge.when(judge.load_check(kind))
     except judge.CheckError:
-        return ""
+        return ("after",)

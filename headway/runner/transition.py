@@ -57,8 +57,10 @@ class Trial:
 class Running:
     """A transition in the hands of its one runner, from the phase the record says."""
 
-    def __init__(self, work: Work, transition: Transition, when: Callable[[str], str]) -> None:
-        """`when` says of a kind of gate when it is asked: "before", "between", or ""."""
+    def __init__(
+        self, work: Work, transition: Transition, when: Callable[[str], Tuple[str, ...]]
+    ) -> None:
+        """`when` says of a kind of gate at which moments it is asked (judge.when)."""
         self.work = work
         self.transition = transition
         self.start = work.records.release(transition.start)

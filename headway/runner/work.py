@@ -15,9 +15,24 @@ from headway.runner.watch import Watch
 from headway.wire.gate import Gate, Report
 from headway.wire.release import Part
 
-Judge = Callable[[Gate, Part, int, Tuple[str, ...], bool], Report]
-"""Judges a gate of a part, given its last load in ms, the units that leave before it starts, and
-whether it is asked between their stop and its start."""
+
+@dataclass(frozen=True)
+class Question:
+    """A gate to be judged of a part. `load_ms` is its last load here, 0 where there is none.
+
+    `leaving` are the units that are stopped before the part starts; `between`: they are, and the
+    part is not started yet. Gates `beside` it are asked all the while.
+    """
+
+    gate: Gate
+    part: Part
+    load_ms: int = 0
+    leaving: Tuple[str, ...] = ()
+    between: bool = False
+    beside: Tuple[Gate, ...] = ()
+
+
+Judge = Callable[[Question], Report]
 JudgeFor = Callable[[Teller, Desk], Judge]
 FreeingFor = Callable[[Machine, Teller, Desk, Clock, Watch], Freeing]
 

@@ -115,5 +115,5 @@ class Attempt:
         return work_of(self.world.machine, self.world.clock, Watch(), judge, name)
 
 
-def _when(kind: str) -> str:
-    return {"ready": "before", "nccl": "between"}.get(kind, "")
+def _when(kind: str) -> tuple[str, ...]:
+    return {"ready": ("before",), "nccl": ("between", "after")}.get(kind, ("after",))

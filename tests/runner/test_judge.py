@@ -318,3 +318,30 @@ def test_a_check_is_loaded_by_its_kind(tmp_path: Path, monkeypatch: pytest.Monke
         judge.load_check("empty")
     with pytest.raises(judge.CheckError, match="'vibes' cannot be loaded"):
         judge.load_check("vibes")
+
+
+def test_a_gate_that_is_called_off_hears_of_it_and_judges_nothing(
+    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tools say that the launch is no subject any more, and give no more time."""
+    warm = SimpleNamespace(
+        Params=Params, judge=lambda *_: Judgement(INVALID, ("31 °C",)), DURING=True
+    )
+    monkeypatch.setattr(judge, "load_check", lambda _kind: warm)
+    one = bench(UP.format("aa"))
+    seen: list[object] = []
+
+    def measured(_params: Params, _subject: Subject | None, tools: Tools) -> Answered:
+        while tools.fate()[0] is Fate.SAME:
+            pass
+        seen.extend([*tools.fate(), tools.left_s()])
+        return Judgement(PASS, ("92 tok/s",))
+
+    check = cast("ModuleType", SimpleNamespace(Params=Params, judge=measured))
+    gate, air = Gate("decode", "decode", "web", deadline_s=9), Gate("air", "thermal", "web")
+    report = judge.judge_gate(
+        gate, check, one.machine, PART, lambda _body: None, one.clock, beside=(air,)
+    )
+    assert seen == [Fate.TAKEN, "called off by gate air: 31 °C", 1]
+    assert (report.verdict, report.fate) == (INVALID, Fate.SAME)
+    assert report.evidence == ("called off by gate air: 31 °C", "92 tok/s")

@@ -15,8 +15,8 @@ from headway.runner import resources
 from headway.runner.clock import Clock
 from headway.runner.disk import Disk
 from headway.runner.machine import Machine, machine_of
-from headway.wire.gate import Gate, Report
-from headway.wire.release import Part
+from headway.runner.work import Question
+from headway.wire.gate import Report
 from headway.wire.tools import Ran
 from headway.wire.verdict import Fate, Verdict
 
@@ -248,19 +248,12 @@ class World:
         self.verdicts: dict[str, Verdict] = {}
         self.on_judge: Callable[[], object] = lambda: None
 
-    def judge(
-        self,
-        gate: Gate,
-        part: Part,
-        load_ms: int,
-        leaving: tuple[str, ...],
-        between: bool,
-    ) -> Report:
+    def judge(self, question: Question) -> Report:
         """Judge as the words in a unit say: in_place truly, health by what runs.
 
         Between stop and start a gate wants the part's unit down and in its new words.
         """
-        del load_ms, leaving
+        gate, part, between = question.gate, question.part, question.between
         self.on_judge()
         self.judged.append((gate.kind, part.name))
         verdict, why = Verdict.PASS, "as it should be"

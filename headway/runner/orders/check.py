@@ -4,8 +4,10 @@ from dataclasses import replace
 from typing import List, Optional
 
 from headway.runner import judging
+from headway.runner.beside import beside
 from headway.runner.lock import HostLock, LockedError
 from headway.runner.orders.session import Session
+from headway.runner.work import Question
 from headway.wire.event import Event, Reported
 from headway.wire.gate import Report, Where
 from headway.wire.phase import Exit, Phase
@@ -34,7 +36,9 @@ def obey(session: Session, order: Check) -> Optional[FromHost]:
         unwanted = bool(order.gates) and not {gate.name, gate.kind}.intersection(order.gates)
         if part is None or unwanted or gate.where is Where.OUTSIDE:
             continue
-        report = judging.judge_now(session.machine, session.clock, gate, part)
+        others = beside(gate, order.criteria.gates, judging.when)
+        question = Question(gate, part, beside=others)
+        report = judging.judge_now(session.machine, session.clock, question)
         reports.append(report)
         event = Event(len(reports), session.clock.now_ms(), "", Reported(report))
         session.channel.say(Said(event))

@@ -1,5 +1,6 @@
 """One conversation with a controller: its channel, the machine, and the record."""
 
+import hashlib
 import os
 from dataclasses import dataclass
 from typing import Optional, Tuple
@@ -30,7 +31,12 @@ class Session:
     clock: Clock
 
     def equip(self, gates: Tuple[Gate, ...] = ()) -> bool:
-        """Have what this machine and these gates need beside the runner; False: it did not come."""
+        """Have what this machine and these gates need beside the runner; False: it did not come.
+
+        On the host alone nobody can bring it: what is here has to do.
+        """
+        if not self.channel.supplies:
+            return True
         cards = ("cards",) if satchels.has_cards(self.machine.disk) else ()
         wanted = (*cards, *satchels_for(tuple(gate.kind for gate in gates)))
         return all(self._need(name) for name in dict.fromkeys(wanted))
@@ -41,7 +47,7 @@ class Session:
             return True
         self.channel.say(Wanting(satchel, blob))
         data = self.channel.parcel()
-        if data is None:
+        if data is None or hashlib.sha256(data).hexdigest() != blob.sha256:
             return False
         satchels.unpack(satchel, data)
         return True
