@@ -68,7 +68,8 @@ def told(lab: Lab, pve: Node, how: How, vmid: int, **of_node: object) -> str:
     address = pve.guests[vmid].address if vmid in pve.guests else "10.77.0.250"
     entry = replace(target(lab, pve.host), name="guest", address=address, via=via)
     password = Secret.of(OPS_PASSWORD, "test")
-    with over_ssh(PACK, None, password, 3).open(entry, lambda _told: None) as session:
+    connect_s = 1 if how == "ssh" else 5
+    with over_ssh(PACK, None, password, connect_s).open(entry, lambda _told: None) as session:
         (word,) = session.order(Follow())
     assert isinstance(word, Done)
     return word.sentence
@@ -145,14 +146,30 @@ def test_a_vm_is_looked_at_through_its_guest_agent(lab: Lab, pve: Node, tmp_path
     name = described(fleet, pve, 201, "qm", {})
     facts = fleet.invoke("facts", name)
     assert facts.code == 0, facts.stderr
-    assert "vm201" in json.dumps(facts.story)
+    (told_of,) = facts.told("host_facts")
+    assert told_of["facts"]["hostname"] == "vm201", told_of
+    assert len(told_of["cards"]["cards"]) == 2
 
-    refused = fleet.invoke("rollout", name)
-    assert refused.code == 2
-    first, hint = refused.stderr.splitlines()
+    said = fleet.invoke("rollout", name)
+    assert said.code == 2
+    first, hint = said.stderr.splitlines()
     assert "vm201: ansible_connection qm carries no rollout" in first
     assert first.startswith("headway: inventory/hosts.yaml:")
     assert "ansible_connection: ssh" in hint
+
+
+def test_a_vm_s_cards_are_freed_through_its_guest_agent(
+    lab: Lab, pve: Node, tmp_path: Path
+) -> None:
+    """Who is not ours is named, and ended when it is named back; each call is one answer."""
+    fleet = fleets.Fleet(lab, tmp_path)
+    name = described(fleet, pve, 201, "qm", {})
+    pve.cards_of(201).hold("stray", "--alone", "--card", "0=500", "--ignore-term")
+    said = fleet.invoke("evict", name)
+    assert said.code == 8, (said.stderr, said.story)
+    _, _, stranger = said.sentence.partition("--kill ")
+    assert fleet.invoke("evict", name, "--kill", stranger).code == 0
+    assert pve.cards_of(201).look()[0]["used"] == 0
 
 
 def test_a_guest_that_is_stopped_or_locked_says_so(lab: Lab, pve: Node) -> None:
