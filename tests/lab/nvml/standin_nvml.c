@@ -24,6 +24,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +70,7 @@ _Static_assert(sizeof(memory_v2) == 40 && sizeof(process_v2) == 24, "NVML's layo
 _Static_assert(sizeof(pci_v3) == 68 && sizeof(field_value) == 40, "NVML's layouts");
 
 static struct card known[CARDS];
-static int users;      /* nvmlInit less nvmlShutdown */
+static int users;        /* nvmlInit less nvmlShutdown */
 static int control = -1; /* NVML keeps a handle to /dev/nvidiactl, as everything that asks a card */
 
 /* -- the folder */
@@ -90,7 +91,7 @@ static bool read_in(const char *name, char *text, size_t size) {
     int file = open_in(name, O_RDONLY);
     size_t length = 0;
     ssize_t more = 0;
-    while (file >= 0 && length < size - 1 && (more = read(file, text + length, size - 1 - length)) > 0)
+    while (file >= 0 && (more = read(file, text + length, size - 1 - length)) > 0)
         length += (size_t)more;
     text[length] = 0;
     if (file >= 0) close(file);
@@ -149,11 +150,12 @@ static bool names(const char *fault, const char *function) {
 
 /* Return the error that a test wants of this call, or never return; `index` < 0 is no card. */
 static result fault(const char *function, long index) {
-    char text[TEXT], *rest = NULL;
+    char text[TEXT];
     if (!read_in("faults", text, sizeof text)) return SUCCESS;
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+    for (char *line, *rest = text; (line = strtok_r(rest, "\n", &rest));) {
         char name[WORD], what[WORD], card[WORD] = "";
-        if (sscanf(line, "%127s %127s %127s", name, what, card) < 2 || !names(name, function)) continue;
+        if (sscanf(line, "%127s %127s %127s", name, what, card) < 2) continue;
+        if (!names(name, function)) continue;
         if (*card && strtol(card, NULL, 10) != index) continue;
         if (!strcmp(what, "hang")) hang();
         return (result)strtol(what, NULL, 10);
@@ -170,7 +172,8 @@ static result enter_card(const char *function, device card) {
 }
 
 #define ENTER do { result left = enter(__func__); if (left) return left; } while (0)
-#define ENTER_CARD(card) do { result left = enter_card(__func__, card); if (left) return left; } while (0)
+#define ENTER_CARD(card) \
+    do { result left = enter_card(__func__, card); if (left) return left; } while (0)
 
 /* -- processes */
 
@@ -178,12 +181,13 @@ typedef struct { uint pid; bytes used; bool visible, graphics; } holding;
 
 /* Return the pid that the initial namespace gives the holder of an entry, 0 when it is not told. */
 static uint initial_pid(bytes id) {
-    char text[TEXT], *rest = NULL;
+    char text[TEXT];
     if (!read_in("proc/locks", text, sizeof text)) return 0;
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+    for (char *line, *rest = text; (line = strtok_r(rest, "\n", &rest));) {
         uint pid;
         bytes first;
-        if (sscanf(line, "%*s POSIX %*s %*s %u %*s %llu", &pid, &first) == 2 && first == id) return pid;
+        if (sscanf(line, "%*s POSIX %*s %*s %u %*s %llu", &pid, &first) == 2 && first == id)
+            return pid;
     }
     return 0;
 }
@@ -196,8 +200,7 @@ static long long ended_ms(int file, const char *text) {
     long long now_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
     if (value_of(text, "ended_ms", value, sizeof value)) return now_ms - strtoll(value, NULL, 10);
     int length = snprintf(value, sizeof value, "ended_ms %lld\n", now_ms);
-    if (write(file, value, (size_t)length) != length) return 0;
-    return 0;
+    return write(file, value, (size_t)length) == length ? 0 : LLONG_MAX; /* nobody could note it */
 }
 
 /* Tell whether an entry holds memory, and under which pid, 0 where the caller does not see it. */
@@ -208,7 +211,10 @@ static bool holds(const char *name, char *text, size_t size, uint *pid) {
     snprintf(path, sizeof path, "processes/%s", name);
     if (!read_in(path, text, size)) return false;
     *pid = 0;
-    if (value_of(text, "pid", value, sizeof value)) return (*pid = (uint)strtoul(value, NULL, 10)) > 0;
+    if (value_of(text, "pid", value, sizeof value)) {
+        *pid = (uint)strtoul(value, NULL, 10);
+        return true;
+    }
     int file = open_in(path, O_RDWR | O_APPEND);
     if (file < 0) file = open_in(path, O_RDONLY);
     if (file < 0) return false;
@@ -216,7 +222,8 @@ static bool holds(const char *name, char *text, size_t size, uint *pid) {
     if (!fcntl(file, F_GETLK, &lock) && lock.l_type != F_UNLCK) {
         held = true;
         *pid = (uint)lock.l_pid;
-        if (system_value("pids", value, sizeof value) && !strcmp(value, "initial")) *pid = initial_pid(id);
+        if (system_value("pids", value, sizeof value) && !strcmp(value, "initial"))
+            *pid = initial_pid(id);
     } else if (value_of(text, "stays", value, sizeof value)) {
         held = true;
     } else if (value_of(text, "unwind_s", value, sizeof value)) {
@@ -240,12 +247,12 @@ static uint holdings(uint index, holding *found) {
     if (!entries) return 0;
     for (struct dirent *entry; (entry = readdir(entries));) {
         uint pid;
-        char *rest = NULL;
         if (entry->d_name[0] == '.' || !holds(entry->d_name, text, sizeof text, &pid)) continue;
-        for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        for (char *line, *rest = text; (line = strtok_r(rest, "\n", &rest));) {
             uint card;
             char amount[WORD], kind[WORD] = "";
-            if (sscanf(line, "card %u %127s %127s", &card, amount, kind) < 2 || card != index) continue;
+            if (sscanf(line, "card %u %127s %127s", &card, amount, kind) < 2) continue;
+            if (card != index) continue;
             bytes used = strcmp(amount, "unknown") ? strtoull(amount, NULL, 10) : NOT_AVAILABLE;
             if (count < PROCESSES)
                 found[count++] = (holding){pid, used, pid != 0, !strcmp(kind, "graphics")};
@@ -287,8 +294,8 @@ static result start(const char *function) {
     if (!system_value("driver", driver, sizeof driver)) return DRIVER_NOT_LOADED;
     if (system_value("module", module, sizeof module) && strcmp(driver, module))
         return LIB_RM_VERSION_MISMATCH;
-    if (control < 0 && (control = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC)) < 0 && errno == EACCES)
-        return NO_PERMISSION;
+    if (control < 0) control = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC);
+    if (control < 0 && errno == EACCES) return NO_PERMISSION;
     for (uint i = 0; i < CARDS; i++) known[i].index = i;
     users++;
     return SUCCESS;
@@ -327,10 +334,10 @@ static result copy(const char *value, char *out, uint size) {
     return SUCCESS;
 }
 
-#define SYSTEM_TEXT(function, key)                                                      \
-    result function(char *out, uint size) {                                             \
-        char value[WORD];                                                               \
-        ENTER;                                                                          \
+#define SYSTEM_TEXT(function, key) \
+    result function(char *out, uint size) { \
+        char value[WORD]; \
+        ENTER; \
         return system_value(key, value, sizeof value) ? copy(value, out, size) : UNKNOWN; \
     }
 SYSTEM_TEXT(nvmlSystemGetDriverVersion, "driver")
@@ -385,50 +392,55 @@ static result find(const char *function, const char *key, const char *wanted, de
     for (uint i = 0, count = card_count(); i < count; i++) {
         if (!card_value(i, key, value, sizeof value) || strlen(value) < length) continue;
         const char *end = value + strlen(value) - length;
-        if (!strcasecmp(end, wanted) && (end == value || !strcmp(key, "bus"))) return handle(function, i, out);
+        if (!strcasecmp(end, wanted) && (end == value || !strcmp(key, "bus")))
+            return handle(function, i, out);
     }
     return users ? NOT_FOUND : UNINITIALIZED;
 }
-result nvmlDeviceGetHandleByUUID(const char *id, device *out) { return find(__func__, "uuid", id, out); }
-result nvmlDeviceGetHandleByPciBusId(const char *id, device *out) { return find(__func__, "bus", id, out); }
-result nvmlDeviceGetHandleByPciBusId_v2(const char *id, device *out) { return find(__func__, "bus", id, out); }
+
+#define HANDLE_BY(function, key) \
+    result function(const char *wanted, device *out) { return find(__func__, key, wanted, out); }
+HANDLE_BY(nvmlDeviceGetHandleByUUID, "uuid")
+HANDLE_BY(nvmlDeviceGetHandleByPciBusId, "bus")
+HANDLE_BY(nvmlDeviceGetHandleByPciBusId_v2, "bus")
 
 /* -- one card, one value */
 
-#define CARD_TEXT(function, key)                                                              \
-    result function(device card, char *out, uint size) {                                      \
-        char value[WORD];                                                                     \
-        ENTER_CARD(card);                                                                     \
-        return card_value(card->index, key, value, sizeof value) ? copy(value, out, size)     \
-                                                                 : NOT_SUPPORTED;             \
+#define CARD_TEXT(function, key) \
+    result function(device card, char *out, uint size) { \
+        char value[WORD]; \
+        ENTER_CARD(card); \
+        return card_value(card->index, key, value, sizeof value) ? copy(value, out, size) \
+                                                                 : NOT_SUPPORTED; \
     }
-#define CARD_NUMBER(function, type, key)                                                      \
-    result function(device card, type *out) {                                                 \
-        char value[WORD];                                                                     \
-        ENTER_CARD(card);                                                                     \
-        if (!card_value(card->index, key, value, sizeof value)) return NOT_SUPPORTED;         \
-        *out = (type)strtoull(value, NULL, 0);                                                \
-        return SUCCESS;                                                                       \
+#define CARD_NUMBER(function, type, key) \
+    result function(device card, type *out) { \
+        char value[WORD]; \
+        ENTER_CARD(card); \
+        if (!card_value(card->index, key, value, sizeof value)) return NOT_SUPPORTED; \
+        *out = (type)strtoull(value, NULL, 0); \
+        return SUCCESS; \
     }
-#define CARD_PAIR(function, key, other)                                                       \
-    result function(device card, uint *out, uint *out_other) {                                \
-        char value[WORD], value_other[WORD];                                                  \
-        ENTER_CARD(card);                                                                     \
-        if (!card_value(card->index, key, value, sizeof value)) return NOT_SUPPORTED;         \
-        if (!card_value(card->index, other, value_other, sizeof value_other)) return NOT_SUPPORTED; \
-        *out = (uint)strtoul(value, NULL, 0);                                                 \
-        *out_other = (uint)strtoul(value_other, NULL, 0);                                     \
-        return SUCCESS;                                                                       \
+#define CARD_PAIR(function, key, other) \
+    result function(device card, uint *out, uint *out_other) { \
+        char value[WORD], other_value[WORD]; \
+        ENTER_CARD(card); \
+        if (!card_value(card->index, key, value, sizeof value)) return NOT_SUPPORTED; \
+        if (!card_value(card->index, other, other_value, sizeof other_value)) \
+            return NOT_SUPPORTED; \
+        *out = (uint)strtoul(value, NULL, 0); \
+        *out_other = (uint)strtoul(other_value, NULL, 0); \
+        return SUCCESS; \
     }
 /* One of a row of values, by number: KEY.0, KEY.1 ... */
-#define CARD_CHOICE(function, key)                                                            \
-    result function(device card, uint which, uint *out) {                                     \
-        char name[WORD], value[WORD];                                                         \
-        ENTER_CARD(card);                                                                     \
-        snprintf(name, sizeof name, key ".%u", which);                                        \
-        if (!card_value(card->index, name, value, sizeof value)) return NOT_SUPPORTED;        \
-        *out = (uint)strtoul(value, NULL, 0);                                                 \
-        return SUCCESS;                                                                       \
+#define CARD_CHOICE(function, key) \
+    result function(device card, uint which, uint *out) { \
+        char name[WORD], value[WORD]; \
+        ENTER_CARD(card); \
+        snprintf(name, sizeof name, key ".%u", which); \
+        if (!card_value(card->index, name, value, sizeof value)) return NOT_SUPPORTED; \
+        *out = (uint)strtoul(value, NULL, 0); \
+        return SUCCESS; \
     }
 
 CARD_TEXT(nvmlDeviceGetName, "name")
@@ -507,11 +519,13 @@ result nvmlDeviceGetTotalEccErrors(device card, uint corrected_or_not, uint sinc
     return SUCCESS;
 }
 
-result nvmlDeviceGetRemappedRows(device card, uint *right, uint *wrong, uint *pending, uint *failed) {
+result nvmlDeviceGetRemappedRows(device card, uint *corrected, uint *not_corrected, uint *pending,
+                                 uint *failed) {
     char value[WORD];
     ENTER_CARD(card);
     if (!card_value(card->index, "remapped_rows", value, sizeof value)) return NOT_SUPPORTED;
-    return sscanf(value, "%u %u %u %u", right, wrong, pending, failed) == 4 ? SUCCESS : UNKNOWN;
+    return sscanf(value, "%u %u %u %u", corrected, not_corrected, pending, failed) == 4
+               ? SUCCESS : UNKNOWN;
 }
 
 static result pci(device card, const char *key, pci_v3 *out) {
@@ -527,10 +541,10 @@ static result pci(device card, const char *key, pci_v3 *out) {
     return SUCCESS;
 }
 
-#define PCI_INFO(function)                       \
-    result function(device card, pci_v3 *out) {  \
-        ENTER_CARD(card);                        \
-        return pci(card, "bus", out);            \
+#define PCI_INFO(function) \
+    result function(device card, pci_v3 *out) { \
+        ENTER_CARD(card); \
+        return pci(card, "bus", out); \
     }
 PCI_INFO(nvmlDeviceGetPciInfo_v2)
 PCI_INFO(nvmlDeviceGetPciInfo_v3)
@@ -584,9 +598,9 @@ result nvmlDeviceGetBAR1MemoryInfo(device card, bar1_memory *out) {
     return SUCCESS;
 }
 
-#define PROCESS_LIST(function, graphics, v1)                                 \
-    result function(device card, uint *count, void *out) {                   \
-        ENTER_CARD(card);                                                    \
+#define PROCESS_LIST(function, graphics, v1) \
+    result function(device card, uint *count, void *out) { \
+        ENTER_CARD(card); \
         return count ? list(card->index, graphics, count, out, v1) : INVALID_ARGUMENT; \
     }
 PROCESS_LIST(nvmlDeviceGetComputeRunningProcesses, false, true)
@@ -611,9 +625,9 @@ static bool is(const char *word, uint index) {
 
 /* Return what `pairs` says of two cards, else `otherwise`; which < 0 asks for the topology. */
 static uint between(uint from, uint to, int which, uint otherwise) {
-    char text[TEXT], *rest = NULL;
+    char text[TEXT];
     if (!read_in("pairs", text, sizeof text)) return otherwise;
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+    for (char *line, *rest = text; (line = strtok_r(rest, "\n", &rest));) {
         char a[WORD], b[WORD];
         int index = -1;
         uint said;
