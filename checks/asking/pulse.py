@@ -12,7 +12,7 @@ from headway_checks.asking.service import Service
 
 FLAT_S = 60  # so long nothing may move with requests running (DESIGN 5)
 _EVERY_S = 1.0
-_IDLE_S = 10  # what a gate before this one left behind may take to go
+SETTLE_S = 10  # what a gate before this one left behind may take to go
 _TWICE = 2  # a request that ended may be counted a moment longer
 
 
@@ -99,9 +99,9 @@ class Pulse:
             self.foreign = max(self.foreign, min(self._beyond))
 
 
-def idle(service: Service) -> Reading:
+def idle(service: Service, settle_s: int = SETTLE_S) -> Reading:
     """Wait a moment until the engine works for nobody; Settled where it does not come to rest."""
-    until = time.monotonic() + min(_IDLE_S, service.tools.left_s())
+    until = time.monotonic() + min(settle_s, service.tools.left_s())
     while True:
         found = read(service)
         if found is None:

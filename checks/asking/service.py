@@ -65,10 +65,12 @@ class Service:
         return by_hand(words) + key
 
     def stays(self, *seen: str) -> None:
-        """End the check when the launch is no more the one that is judged; who did it is said."""
+        """End the check when the launch is no more the one that is judged, or time is over."""
         fate, how = self.tools.fate()
         if fate is not Fate.SAME:
             unjudged(f"the launch is {fate.value}: {how}", *seen)
+        if self.tools.left_s() <= 1:
+            unjudged("the gate's deadline is over", *seen)
 
     def _sent(self, body: Optional[Mapping[str, Json]]) -> "tuple[Optional[bytes], dict[str, str]]":
         headers = {"Authorization": "Bearer " + self.key} if self.key else {}

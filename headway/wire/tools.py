@@ -248,6 +248,7 @@ class Tools:
 
     `leaving` are the cgroups of units that are stopped before this part starts: what they hold now
     is not in its way. `between`: all of them are stopped, the part is written and not started yet.
+    `killed`: the part's launch before this one did not go by itself, it was killed.
     `fate` says what became of the subject by now, for checks of several stages:
     where it is not SAME, stop asking. `left_s` is what is left of the gate's deadline. `baseline`
     is what relative thresholds go by, None where none is pinned.
@@ -262,6 +263,7 @@ class Tools:
     part: Part
     leaving: Tuple[str, ...] = ()
     between: bool = False
+    killed: bool = False
     baseline: Optional[Baseline] = None
     fate: Callable[[], Tuple[Fate, str]] = _unweighed
     left_s: Callable[[], int] = _no_limit

@@ -7,6 +7,7 @@ case leaves out is as on a healthy host.
 import hashlib
 import importlib
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from headway.wire.tools import (
     Tools,
     Unreached,
 )
+from tests.checks.spoken import Spoken, tokens_of
 
 CHECKS = Path(__file__).parents[2] / "checks"
 UNIT = "web.service"
@@ -80,6 +82,7 @@ def tools_of(world: Mapping[str, Any]) -> Tools:
         cards=table,
         part=part.part,
         leaving=leaving,
+        killed=bool(world.get("killed")),
         between=bool(world.get("between")),
         baseline=load(Baseline, world["baseline"]) if "baseline" in world else None,
     )
@@ -155,18 +158,23 @@ class Tables:
         headers: Mapping[str, str] | None = None,
         timeout_s: int = 30,
     ) -> HttpAnswer:
-        """Give the next answer of this path; the last one stays."""
+        """Give the next answer of this path; the last one stays.
+
+        A row `counts: KEY` counts the tokens of what stands under that key of the body.
+        """
         path = "/" + url.split("/", 3)[3]
-        rows = self.world.get("http", {}).get(f"{method} {path}", {"status": 404})
-        rows = rows if isinstance(rows, list) else [rows]
-        row = rows[min(self.asked.count(path + method), len(rows) - 1)]
-        self.asked.append(path + method)
+        row = self._row(method, path)
         if isinstance(row, str):
             raise Unreached(f"{url}: {row} ({timeout_s} s, {len(body or b'')} bytes)", refused=True)
         wanted = row.get("key")
         if wanted and (headers or {}).get("Authorization") != f"Bearer {wanted}":
             return HttpAnswer(401, b"", {}, 1)
+        if "counts" in row:
+            row = {"json": {"count": tokens_of(json.loads(body or b"{}")[row["counts"]])}}
         text = json.dumps(row["json"]) if "json" in row else row.get("body", "")
+        if "quotes" in row:  # what a model does that quotes a part of what it was asked
+            found = re.search(row["quotes"], (body or b"").decode())
+            text = text.replace("QUOTED", found[1] if found else "")
         return HttpAnswer(row.get("status", 200), text.encode(), {}, row.get("took_ms", 3))
 
     def stream(
@@ -176,9 +184,22 @@ class Tables:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         timeout_s: int = 30,
-    ) -> "Told":
-        """Give the same answer in one piece."""
+    ) -> "Told | Spoken":
+        """Give the same answer in one piece, or word by word where its row says `spoken`."""
+        path = "/" + url.split("/", 3)[3]
+        row = self._row(method, path, look=True)
+        if isinstance(row, dict) and "spoken" in row:
+            return Spoken(json.loads(body or b"{}"), self._row(method, path)["spoken"])
         return Told(self.ask(method, url, body, headers, timeout_s))
+
+    def _row(self, method: str, path: str, *, look: bool = False) -> Any:
+        """Give what comes next under a path; only to `look` leaves it there."""
+        rows = self.world.get("http", {}).get(f"{method} {path}", {"status": 404})
+        rows = rows if isinstance(rows, list) else [rows]
+        row = rows[min(self.asked.count(path + method), len(rows) - 1)]
+        if not look:
+            self.asked.append(path + method)
+        return row
 
     def run(
         self,
