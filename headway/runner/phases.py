@@ -21,6 +21,7 @@ class Trigger(str, Enum):
     PROVED = "every gate on the host passed"
     FAILED = "a gate failed, a step failed, or a person aborted"
     FAILED_AGAIN = "the accepted release itself failed"
+    SWEPT = "every release of a sweep had its launch"
     UNJUDGED = "a gate was invalid twice, or a person holds it"
     UNJUDGED_RETURN = "a gate was invalid twice, and the orders say return"
     CONFIRMED = "nothing to confirm, or confirmed"
@@ -42,6 +43,7 @@ _TABLE: Dict[Tuple[Phase, Trigger], Phase] = {
     (Phase.TRYING, Trigger.FAILED): Phase.RETURNING,
     (Phase.TRYING, Trigger.FAILED_AGAIN): Phase.HELD,
     (Phase.TRYING, Trigger.CANNOT_RETURN): Phase.STUCK,
+    (Phase.TRYING, Trigger.SWEPT): Phase.RETURNING,
     (Phase.TRYING, Trigger.UNJUDGED): Phase.HELD,
     (Phase.TRYING, Trigger.UNJUDGED_RETURN): Phase.RETURNING,
     (Phase.PROVEN, Trigger.CONFIRMED): Phase.KEEPING,

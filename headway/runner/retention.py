@@ -37,7 +37,7 @@ def _sweep(machine: Machine, records: Records) -> None:
     blobs = _imaged(state.under)
     for name in records.transitions():
         transition = records.transition(name)
-        releases.update((transition.start, transition.target))
+        releases.update((transition.start, transition.target, *transition.rungs))
         criteria.add(transition.criteria)
         blobs.update(_imaged(transition.before))
     for name in releases.intersection(records.releases()):

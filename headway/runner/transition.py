@@ -32,7 +32,7 @@ from headway.runner.resources import ResourceError
 from headway.runner.steps import StepError
 from headway.runner.subject import current
 from headway.runner.work import Work
-from headway.wire.event import Moved, Rested
+from headway.wire.event import Moved, Rested, StepBegan, StepDone
 from headway.wire.gate import Gate
 from headway.wire.loader import canonical
 from headway.wire.phase import Exit, Phase
@@ -116,6 +116,8 @@ class Running:
 
     def trying(self) -> Rested:
         """Bring part after part to the target and judge each; the first that fails ends it."""
+        if self.transition.rungs:
+            return self._sweep()
         trial = self._try_all()
         self.work.records.keep_reports(self.transition.id, tuple(self.hearing.reports))
         if trial.trigger is Trigger.PROVED:
@@ -130,8 +132,6 @@ class Running:
             try:
                 trial = self._bring(change)
             except StepError as error:
-                if error.stuck:
-                    return Trial(Trigger.CANNOT_RETURN, Verdict.FAIL, str(error))
                 return self._failed(str(error), reject=error.blame)
             if trial is not None:
                 return trial
@@ -145,6 +145,28 @@ class Running:
             self._remember(change.name, change.new)
         return Trial(Trigger.PROVED, Verdict.PASS, "")
 
+    def _sweep(self) -> Rested:
+        """Launch the release of every rung and have it judged; then go back, whatever was said.
+
+        All rungs write the same paths, so what was taken before the first one leads back from each.
+        """
+        running, (part,) = self.start, self.transition.orders.relaunch
+        for name in self.transition.rungs:
+            self.target = self.work.records.release(name)
+            self.changes = changes(running, self.target, (part,))
+            self.work.tell(StepBegan(part, "rung", name))
+            began = self.work.clock.boot_ms()
+            trial = self._try_all()
+            took = self.work.clock.boot_ms() - began
+            self.work.tell(StepDone(part, "rung", took, trial.why))
+            running = self.target
+            if trial.verdict is None:  # a person called it off
+                break
+        self.work.records.keep_reports(self.transition.id, tuple(self.hearing.reports))
+        self.changes = changes(self.start, self.target, (part,))
+        self._enter(Trigger.SWEPT, why=trial.why or "every launch was judged")
+        return self.go_back(Exit.ACCEPTED)
+
     def _bring(self, change: Change) -> Optional[Trial]:
         """Stop, write, start; after a resume, a part whose new side runs is left running.
 
@@ -152,7 +174,8 @@ class Running:
         """
         steps = self.work.steps
         moved = self._launch(change.new)
-        if change.name in self.transition.tried and self._alive(change.new):
+        tried_before = change.name in self.transition.tried and not self.transition.rungs
+        if tried_before and self._alive(change.new):
             return None
         if change.name not in self.transition.tried:
             tried = (*self.transition.tried, change.name)
@@ -214,6 +237,7 @@ class Running:
             "rollout": Trigger.FAILED,
             "rollback": Trigger.CANNOT_RETURN,
             "repair": Trigger.FAILED_AGAIN,
+            "sweep": Trigger.FAILED,
         }
         blamed = reject and self.transition.kind == "rollout"
         return Trial(triggers[self.transition.kind], Verdict.FAIL, why, blamed)
@@ -232,7 +256,7 @@ class Running:
         request = self.work.records.request(self.transition.id, wish)
         by = request.by if request else "somebody"
         self.work.records.drop_request(self.transition.id, wish)
-        if wish == "abort" and self.transition.kind == "rollout":
+        if wish == "abort" and self.transition.kind in ("rollout", "sweep"):
             return Trial(Trigger.FAILED, None, f"aborted by {by}")
         return Trial(Trigger.UNJUDGED, None, f"held by {by}")
 
@@ -353,7 +377,9 @@ class Running:
             return self.rest(Trial(Trigger.CANNOT_RETURN, Verdict.FAIL, stuck))
         self._enter(Trigger.RETURNED, replace(self._state(), transition=None))
         retention.sweep(self.work.machine, self.work.records)
-        return self._rest(code, "went back", None, f"back on {self.start.id}: {why}")
+        swept = bool(self.transition.rungs) and code is Exit.ACCEPTED
+        outcome = "swept" if swept else "went back"
+        return self._rest(code, outcome, None, f"back on {self.start.id}: {why}")
 
     def _take_back(self, change: Change) -> None:
         """Bring one part back, or raise StepError with what keeps it from being healthy."""

@@ -90,7 +90,8 @@ class Orders:
 class Transition:
     """One attempt to bring a host from release `start` to release `target`.
 
-    `kind` is "rollout", "rollback", "repair" (the accepted release again: drift, restart, unpark).
+    `kind` is "rollout", "rollback", "repair" (the accepted release again: drift, restart, unpark)
+    or "sweep" (the releases of `rungs` are launched and judged in turn, then `start` again).
     Times are Unix milliseconds; deadlines count in CLOCK_BOOTTIME of `boot_id` and are void under
     another one. `drift` is what differed from `start` when it was opened: it may differ again after
     going back.
@@ -109,6 +110,7 @@ class Transition:
     before: Tuple[Before, ...] = ()
     drift: Tuple[str, ...] = ()
     tried: Tuple[str, ...] = ()
+    rungs: Tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

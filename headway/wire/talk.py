@@ -60,6 +60,20 @@ class Repair:
 
 
 @dataclass(frozen=True)
+class Sweep:
+    """Launch these releases in turn, have each judged, and end on the accepted one.
+
+    They differ from it, and from each other, in one part alone, which writes the same paths in
+    all of them: `part`. None is accepted or rejected by it.
+    """
+
+    rungs: Tuple[Release, ...]
+    part: str
+    criteria: Criteria
+    orders: Orders
+
+
+@dataclass(frozen=True)
 class Look:
     """Say what the host records and what is so.
 
@@ -161,6 +175,7 @@ FromController = Union[
     Rollout,
     Rollback,
     Repair,
+    Sweep,
     Look,
     Follow,
     Check,

@@ -1,12 +1,13 @@
 """Releases of one or two small units, and a transition over them in a World."""
 
 from headway.runner.desk import Desk
+from headway.runner.freeing import freeing_of
 from headway.runner.records import Records
 from headway.runner.recover import pick_up
 from headway.runner.teller import Teller
 from headway.runner.transition import Running
 from headway.runner.watch import Watch
-from headway.runner.work import Judge, Work, work_of
+from headway.runner.work import FreeingFor, Judge, Work, work_of
 from headway.wire.event import Rested
 from headway.wire.gate import Criteria, Gate, criteria_of
 from headway.wire.record import SCHEMA, Orders, State, Transition
@@ -50,21 +51,27 @@ def criteria(release: Release, before: tuple[str, ...] = ()) -> Criteria:
 class Attempt:
     """Transitions of one world, one after the other."""
 
-    def __init__(self, world: World) -> None:
-        """Prepare the record."""
+    def __init__(self, world: World, freeing: FreeingFor = freeing_of) -> None:
+        """Prepare the record; `freeing` is what frees the cards of this world."""
         self.world = world
+        self.freeing = freeing
         self.records = Records(world.disk)
         self.records.prepare()
         self.count = 0
         self.before: tuple[str, ...] = ()
 
     def order(
-        self, start: Release, target: Release, kind: str = "rollout", orders: Orders | None = None
+        self,
+        start: Release,
+        target: Release,
+        kind: str = "rollout",
+        orders: Orders | None = None,
+        rungs: tuple[Release, ...] = (),
     ) -> Transition:
         """Write a transition down, as begin does."""
         self.count += 1
         judged = criteria(target, self.before)
-        for release in (start, target):
+        for release in (start, target, *rungs):
             self.records.keep_release(release)
         self.records.keep_criteria(judged)
         transition = Transition(
@@ -78,6 +85,7 @@ class Attempt:
             runner_sha256="runner",
             boot_id=self.world.clock.boot_id(),
             opened_at_ms=0,
+            rungs=tuple(rung.id for rung in rungs),
         )
         self.records.keep_transition(transition)
         return transition
@@ -94,6 +102,12 @@ class Attempt:
         """Bring the host from what it runs to `target`."""
         start = self.records.release(self.state().running())
         return self.open(self.order(start, target, kind, orders))
+
+    def sweep(self, *rungs: Release) -> Rested:
+        """Launch these in turn, and come back."""
+        start = self.records.release(self.state().running())
+        orders = Orders("test", relaunch=(rungs[0].parts[-1].name,))
+        return self.open(self.order(start, rungs[0], "sweep", orders, rungs))
 
     def pick_up(self) -> Rested | None:
         """Recover, as headway-recover.service and a restarted runner do."""
@@ -112,7 +126,8 @@ class Attempt:
             del tell, desk
             return self.world.judge
 
-        return work_of(self.world.machine, self.world.clock, Watch(), judge, name)
+        world = self.world
+        return work_of(world.machine, world.clock, Watch(), judge, name, freeing=self.freeing)
 
 
 def _when(kind: str) -> tuple[str, ...]:

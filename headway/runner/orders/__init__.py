@@ -16,6 +16,7 @@ KNOWN = (
     "rollout",
     "rollback",
     "repair",
+    "sweep",
     "look",
     "follow",
     "check",

@@ -19,7 +19,7 @@ from headway.wire.phase import Exit
 from headway.wire.record import SCHEMA, Acceptance, Orders, State, Transition
 from headway.wire.release import EMPTY, Release
 from headway.wire.resources import Package
-from headway.wire.talk import FromHost, Rollout, Said
+from headway.wire.talk import FromHost, Rollout, Said, Sweep
 
 
 def rollout(session: Session, order: Rollout) -> Optional[FromHost]:
@@ -50,6 +50,22 @@ def rollout(session: Session, order: Rollout) -> Optional[FromHost]:
     return begin(session, kind, (start, order.release), order.criteria, order.orders, notes)
 
 
+def sweep(session: Session, order: Sweep) -> Optional[FromHost]:
+    """Begin with the first rung; the part that is swept is launched for every one."""
+    try:
+        session.records.prepare()
+        running = session.records.state().running()
+        start = session.records.whole_release(running, session.machine.blobs)
+        session.records.keep_criteria(order.criteria)
+    except RecordError as error:
+        return session.rest(Exit.REFUSED, "refused", str(error))
+    except OSError as error:
+        return session.unwritable(error)
+    orders = replace(order.orders, relaunch=(order.part,))
+    way = (start, order.rungs[0])
+    return begin(session, "sweep", way, order.criteria, orders, rungs=order.rungs)
+
+
 def _start(session: Session, state: State, order: Rollout) -> Release:
     """Name the release this host would go back to; at first contact, what it runs by itself."""
     if state.accepted:
@@ -76,10 +92,12 @@ def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
     criteria: Optional[Criteria],
     orders: Orders,
     notes: Iterable[str] = (),
+    rungs: Tuple[Release, ...] = (),
 ) -> Optional[FromHost]:
     """Stage the target, write the transition down, start it and follow it to its rest.
 
-    `notes` are told first: a person should know them before it matters.
+    `notes` are told first: a person should know them before it matters. `rungs` are what a sweep
+    launches, the target among them.
     """
     start, target = way
     name = _name(session)
@@ -94,6 +112,7 @@ def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
         runner_sha256=os.path.basename(launch.runner_folder()),
         boot_id=session.clock.boot_id(),
         opened_at_ms=session.clock.now_ms(),
+        rungs=tuple(rung.id for rung in rungs),
     )
     tell = _Said(session, name)
     going_back = kind == "rollback"
@@ -101,12 +120,14 @@ def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
         if going_back:
             ballast.drop_if_full(session.machine.disk)
         session.records.keep_transition(transition)
-        session.records.keep_release(target)
+        for release in (target, *rungs):
+            session.records.keep_release(release)
         for note in notes:
             tell(Noted(note))
         if not session.equip(criteria.gates if criteria else ()):
             return None
-        _stage(session, tell, way, orders, going_back=going_back)
+        for release in rungs or (target,):
+            _stage(session, tell, (start, release), orders, going_back=going_back)
         if not session.channel.open:
             return None  # nobody is there to hear what would begin now
         install.install(session.machine, session.records, going_back=going_back)

@@ -32,7 +32,7 @@ def obey(session: Session, order: Rollout) -> Optional[FromHost]:
     changed = tuple(change.name for change in changes(running, order.release, relaunch))
     session.channel.say(Missing(missing, changed, running.id))
     try:
-        if not _heard_go(session):
+        if not heard_go(session):
             return None
     except OSError as error:
         return session.unwritable(error)
@@ -63,7 +63,7 @@ def rejected(session: Session, state: State, release: Release, *, again: bool) -
     return None
 
 
-def _heard_go(session: Session) -> bool:
+def heard_go(session: Session) -> bool:
     """Take the blobs the controller sends, until it is this host's turn.
 
     Where they cannot be kept, all are heard first: nobody listens while he speaks. Then OSError.
