@@ -4,6 +4,7 @@ The engine is a stand-in (tests/engines/standin): it speaks like one of the four
 case says. Everything else that judges is the real thing, see tests/engines/judged.py.
 """
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,23 @@ from typing import Any
 import pytest
 import yaml
 
+from headway.wire import engines
+from headway.wire.gate import Report
 from headway.wire.loader import load
 from tests.engines.judged import Asked, Unit, misses, report_of
 from tests.engines.launch import standin
 
 CASES = Path(__file__).parents[1] / "cases/engine_behaviours"
+AT_ONCE = 6
+MEASURING = {"decode", "burst"}  # gates whose numbers others beside them would spoil
+ROWS = {  # the table of DESIGN 5; a case names its row in its first line
+    "wrong, empty or misplaced answer": "FAIL",
+    "DIED": "FAIL",
+    "no answer within the start deadline": "FAIL",
+    "TAKEN or REPLACED": "INVALID",
+    "our deadline, our limit, noise, other clients": "INVALID",
+    "nothing to judge by": "INVALID",
+}
 
 
 @dataclass(frozen=True)
@@ -36,6 +49,7 @@ class Asking:
     fate: str = "SAME"
     evidence: tuple[str, ...] = ()
     not_evidence: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,12 +73,10 @@ def case_of(path: Path) -> Case:
     return load(Case, yaml.safe_load(path.read_text()), (path.stem,))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_gates_judge_this_behaviour(path: Path, tmp_path: Path) -> None:
-    """Each gate's verdict, the fate of the launch and the lines that decided."""
-    case = case_of(path)
-    with standin(tmp_path, case.argv, case.env, engine=case.engine, **case.behaviour) as engine:
-        unit = Unit(engine)
+def reports_of(case: Case, folder: Path) -> list[Report]:
+    """Ask all gates of a case about one launch."""
+    with standin(folder, case.argv, case.env, engine=case.engine, **case.behaviour) as engine:
+        unit, reports = Unit(engine), []
         for asking in case.gates:
             if asking.turn:
                 engine.turn(**asking.turn)
@@ -77,8 +89,51 @@ def test_gates_judge_this_behaviour(path: Path, tmp_path: Path) -> None:
                 baseline=asking.baseline,
                 meant=case.meant,
             )
-            report = report_of(asked, unit, tmp_path, case.engine)
+            reports.append(report_of(asked, unit, folder, case.engine))
+        return reports
 
-            told = "\n".join((f"{asking.gate} of {case.says}:", *report.evidence))
-            assert (report.verdict.value, report.fate.value) == (asking.verdict, asking.fate), told
-            assert misses(report, asking.evidence, asking.not_evidence) == [], told
+
+@pytest.fixture(scope="module")
+def waited(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[Path, Future[list[Report]]]:
+    """Ask where nothing is measured, several at once: such cases mostly wait for a deadline."""
+    names = {item.name for item in request.session.items}
+    chosen = [path for path in FILES if f"test_gates_judge_this_behaviour[{path.stem}]" in names]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return {
+            path: pool.submit(reports_of, case_of(path), tmp_path_factory.mktemp(path.stem))
+            for path in chosen
+            if MEASURING.isdisjoint(asking.gate for asking in case_of(path).gates)
+        }
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_gates_judge_this_behaviour(
+    path: Path, waited: dict[Path, Future[list[Report]]], tmp_path: Path
+) -> None:
+    """Each gate's verdict, the fate of the launch and the lines that decided."""
+    case = case_of(path)
+    reports = waited[path].result() if path in waited else reports_of(case, tmp_path)
+    for asking, report in zip(case.gates, reports, strict=True):
+        told = "\n".join((f"{asking.gate} of {case.says}:", *report.evidence))
+        assert (report.verdict.value, report.fate.value) == (asking.verdict, asking.fate), told
+        assert set(asking.findings) <= set(report.findings), told
+        assert misses(report, asking.evidence, asking.not_evidence) == [], told
+
+
+@pytest.mark.parametrize(("row", "verdict"), ROWS.items())
+def test_a_row_of_the_table_of_verdicts_has_a_case(row: str, verdict: str) -> None:
+    """The first line of such a case is `# DESIGN 5: ` and the row's name."""
+    paths = [path for path in FILES if path.read_text().startswith(f"# DESIGN 5: {row}\n")]
+
+    assert verdict in {asking.verdict for path in paths for asking in case_of(path).gates}
+
+
+def test_there_are_30_behaviours_and_every_engine() -> None:
+    """Sound engines among them: a gate that fails whatever it sees proves nothing."""
+    cases = [case_of(path) for path in FILES]
+    broken = [case for case in cases if any(one.verdict != "PASS" for one in case.gates)]
+
+    assert len(broken) >= 30
+    assert {case.engine for case in cases if case not in broken} == set(engines.names())

@@ -4,8 +4,11 @@ Real are the check, its Params, the deadline, HTTP, /proc and how a fate weighs 
 systemd and the journal are doubles: they tell of the stand-in's process what real ones would.
 """
 
+import contextlib
 import importlib
 import re
+import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Sequence
@@ -26,6 +29,7 @@ from tests.runner.resources.scripted import machine_at
 
 UNIT, CGROUP = "engine.service", "/system.slice/engine.service"
 _CHECKS = Path(__file__).parents[2] / "checks"
+_DYING_S = 0.2
 _STOP_JOB = '{"MESSAGE_ID": "de5b426a63be47a7b6ac3eaac82e2f6f", "MESSAGE": "Stopping engine"}'
 
 
@@ -48,7 +52,7 @@ class Unit:
 
     def show(self, argv: Sequence[str]) -> tuple[int, str, str]:
         """Answer `systemctl show`."""
-        code = self.standin.process.poll()
+        code = self._code()
         facts = {"InvocationID": self.invocation, "NRestarts": "0"}
         if "StandardOutput" in argv[-1]:
             facts = {"StandardOutput": "file"}
@@ -63,6 +67,16 @@ class Unit:
             facts |= {"ActiveState": "failed", "SubState": "failed", "Result": "exit-code"}
             facts |= {"ExecMainCode": "1", "ExecMainStatus": str(code)}
         return 0, "\n".join(f"{name}={value}" for name, value in facts.items()), ""
+
+    def _code(self) -> int | None:
+        """Give the exit code; a process that ends closes its port a moment before it is gone."""
+        process, address = self.standin.process, ("127.0.0.1", self.standin.port)
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            try:
+                socket.create_connection(address, timeout=1).close()
+            except ConnectionRefusedError:
+                process.wait(_DYING_S)
+        return process.poll()
 
     def noted(self, _argv: Sequence[str]) -> tuple[int, str, str]:
         """Answer what PID 1 wrote down of the launch."""

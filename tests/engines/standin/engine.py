@@ -325,7 +325,8 @@ class Generation:
         beside = knobs.beside_prefill_percent / 100 if self.engine.prefilling else 1.0
         jitter = knobs.jitter_percent / 100
         spread = random.uniform(-jitter, jitter) if jitter else 0.0  # noqa: S311 # no secret
-        return slower * beside * (1 + spread) / knobs.tokens_s
+        lags = knobs.token_percent / 100
+        return slower * beside * lags * (1 + spread) / knobs.tokens_s
 
     def _count(self, tokens: int) -> None:
         counters, every = self.engine.counters, self.engine.knobs.preempt_every

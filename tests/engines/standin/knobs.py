@@ -86,6 +86,7 @@ class Knobs:
     cached_extra: int = fault(0)
     no_usage: bool = fault(False)
     slow_first_ms: int = fault(0)
+    token_percent: int = fault(100)  # what each token takes
     stall_after: int = fault(-1)  # tokens; then silence with the slot held. 0 is never a word
     endless: bool = fault(False)  # never stops, whatever max_tokens says
     cut_after: int = fault(0)  # tokens; then the connection closes
