@@ -93,7 +93,8 @@ class _Burst:
         self.params = params
         self.service = service
         self.pulse = pulse
-        self.characters = round(params.prompt_tokens / Ruler(service).density(_TEXT))
+        self.ruler = Ruler(service)
+        self.characters = round(params.prompt_tokens / self.ruler.density(_TEXT))
         self.seen: List[str] = []
         self.wrong: List[Tuple[Verdict, str]] = []
         self.measured: List[Measurement] = []
@@ -120,9 +121,9 @@ class _Burst:
         if self.params.idle and self.pulse.foreign > 0:
             said = f"{self.pulse.foreign} requests of other clients ran meanwhile"
             return self._answer(Verdict.INVALID, said)
-        went = self.pulse.went("generated")
-        if self.params.idle and not self.wrong and went is not None and went > self.generated:
-            said = f"it generated {went} tokens meanwhile, {self.generated} of them for this gate"
+        went, ours = self.pulse.went("generated"), self.generated + self.ruler.generated
+        if self.params.idle and not self.wrong and went is not None and went > ours:
+            said = f"it generated {went} tokens meanwhile, {ours} of them for this gate"
             return self._answer(Verdict.INVALID, f"{said}: other clients, or a usage that is wrong")
         return self._answer(combine(verdict for verdict, _ in self.wrong or [(Verdict.PASS, "")]))
 

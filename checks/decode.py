@@ -4,6 +4,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+from headway.wire.compare import CompareError, find, number
 from headway.wire.gate import Answered, Judgement, Measurement, Subject
 from headway.wire.tools import Piece, Streaming, Tools
 from headway.wire.verdict import Verdict
@@ -153,6 +154,7 @@ class _Bench:
         self._at_least(f"{named}:", rate, self.params.min_tokens_s)
         self._at_most(f"{named}: TTFT", ttft, self.params.max_ttft_ms)
         self._at_most(f"{named}: gaps p95", p95, self.params.max_gap_p95_ms)
+        self._told(label, runs)
         if depth:
             self._prefill(named, label, runs)
         self._acceptance(label, before, after)
@@ -223,6 +225,17 @@ class _Bench:
         )
         self.seen.append(f"{named}: prefill {tokens_s(rate)}")
         self._at_least(f"{named}: prefill", rate, self.params.min_prefill_tokens_s)
+
+    def _told(self, label: str, runs: List[Heard]) -> None:
+        """Keep what the engine says of its own rate, where it does: one measures the other."""
+        path = self.service.table.own_rate
+        own = [_own_rate(one, path) for one in runs] if path else []
+        if own and all(own):
+            name = f"own_tokens_s{label}"
+            self.measured.append(
+                Measurement(name, mean(own), "milli-tokens/s", len(own), deviation(own))
+            )
+            self.seen.append(f"by its own count {tokens_s(mean(own))}")
 
     def _acceptance(self, label: str, before: Optional[Reading], after: Optional[Reading]) -> None:
         """Say how many tokens a step of speculative decoding gave, where it is on."""
@@ -322,9 +335,9 @@ class _Bench:
         """Say whether it worked for others meanwhile, by its gauges or by its token counter."""
         if self.pulse.foreign > 0:
             return f"{self.pulse.foreign} requests of other clients ran meanwhile"
-        went = self.pulse.went("generated")
-        if went is not None and went > self.generated:
-            said = f"it generated {went} tokens meanwhile, {self.generated} of them for this gate"
+        went, ours = self.pulse.went("generated"), self.generated + self.ruler.generated
+        if went is not None and went > ours:
+            said = f"it generated {went} tokens meanwhile, {ours} of them for this gate"
             return f"{said} by the usage of its answers: other clients, or a usage that is wrong"
         return ""
 
@@ -355,3 +368,11 @@ class _Noticed:
 def _rate(heard: Heard) -> int:
     """Give tokens by the engine's count, after the first, by the time from first to last words."""
     return milli_rate((heard.usage.generated or 1) - 1, heard.arrivals[-1] - heard.arrivals[0])
+
+
+def _own_rate(heard: Heard, path: str) -> int:
+    """Read milli-tokens/s at a stream's end; 0 where none stands there."""
+    try:
+        return int((number(find(dict(heard.last), path)) or 0) * MILLI)
+    except CompareError:
+        return 0

@@ -20,6 +20,7 @@ class Ruler:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.counts = bool(service.table.tokenize)
+        self.generated = 0  # tokens that the engine said only to be counted
         self._density: Dict[str, float] = {}  # tokens a character, by text
 
     def count(self, text: str) -> Optional[int]:
@@ -70,9 +71,11 @@ class Ruler:
         body = {"model": self.service.model, "prompt": text, "max_tokens": 1, "temperature": 0}
         try:
             answer = self.service.ask("completion", body, timeout_s=60)
-            return usage_of(json.loads(answer.body)).prompt
+            used = usage_of(json.loads(answer.body))
         except (Unreached, ValueError, AttributeError):
             return None
+        self.generated += used.generated or 0
+        return used.prompt
 
 
 def off(counted: int, wanted: int) -> bool:

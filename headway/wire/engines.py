@@ -101,7 +101,7 @@ class Engine:
     to long ones. `titles` are process titles by which its workers are known.
     `tokenize` says under which key a text is counted ("text"), and where its tokens or their
     number stand in the answer ("tokens", "" is all of it). `unending` makes a request go on to its
-    limit of tokens.
+    limit of tokens. `own_rate` leads to the tokens/s that it tells of itself at a stream's end.
     """
 
     name: str
@@ -132,6 +132,7 @@ class Engine:
     titles: Tuple[str, ...] = ()
     tokenize: Dict[str, str] = field(default_factory=dict)
     unending: Dict[str, Json] = field(default_factory=dict)
+    own_rate: str = ""
 
     def kind_of(self, line: str) -> Tuple[str, Optional[Pattern]]:
         """Say whether a line tells of a failure: "causes", "errors" or "symptoms", and by what."""
