@@ -7,7 +7,7 @@ the check still waits for.
 import importlib
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Callable, Optional, Sequence, Tuple
+from typing import Callable, Optional, Tuple
 
 from headway.runner import last_words, subject
 from headway.runner.beside import Beside, Companion
@@ -16,14 +16,11 @@ from headway.runner.hush import hushed
 from headway.runner.machine import Machine
 from headway.runner.systemd import SystemdError
 from headway.runner.tools import Differences, tools_of
-from headway.runner.tools.journal import RealJournals
-from headway.wire import engines
 from headway.wire.event import Body, Waiting
-from headway.wire.evidence import shown
 from headway.wire.gate import Answered, Gate, Judgement, Report, Subject
 from headway.wire.loader import WireError, load
 from headway.wire.release import Part
-from headway.wire.tools import JournalLine, Tools
+from headway.wire.tools import Tools
 from headway.wire.verdict import Fate, Verdict, judged
 
 FIRST_LOAD_S = 30 * 60  # nothing was ever loaded here: weights may come over a network

@@ -15,7 +15,7 @@ from headway.runner.machine import Machine
 from headway.wire.event import Waiting
 from headway.wire.gate import Answered, Gate, Judgement, Report, Subject, Wait
 from headway.wire.release import Part, SubjectSpec
-from headway.wire.tools import JournalLine, Tools
+from headway.wire.tools import Tools
 from headway.wire.verdict import Fate, Verdict
 from tests.runner.resources.scripted import machine_at
 
@@ -290,17 +290,6 @@ def test_a_deadline_is_the_gates_the_kinds_or_three_loads(
     check = cast("ModuleType", SimpleNamespace(**extras))
 
     assert judge.deadline_s_of(Gate("g", "k", "web", deadline_s=own), check, load_ms) == seconds
-
-
-def test_last_words_are_the_first_cause_or_the_last_lines() -> None:
-    """Whichever engine it was; systemd's own words are not its."""
-    noise = [JournalLine("c", f"line {n}", 6, own=True) for n in range(9)]
-    cause = JournalLine("c", "E srv start: couldn't bind HTTP server socket", 6, own=True)
-    theirs = JournalLine("c", "Main process exited", 6, own=False)
-
-    assert judge.last_words([*noise, cause, theirs]) == (f"log: {cause.text}",)
-    assert judge.last_words([*noise, theirs])[-1] == "log: line 8"
-    assert len(judge.last_words(noise)) == 5
 
 
 def test_a_check_is_loaded_by_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
