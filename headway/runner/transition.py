@@ -132,6 +132,8 @@ class Running:
             try:
                 trial = self._bring(change)
             except StepError as error:
+                if error.stuck:  # going back would fail as this did
+                    return Trial(Trigger.CANNOT_RETURN, Verdict.FAIL, str(error))
                 return self._failed(str(error), reject=error.blame)
             if trial is not None:
                 return trial
@@ -160,8 +162,8 @@ class Running:
             took = self.work.clock.boot_ms() - began
             self.work.tell(StepDone(part, "rung", took, trial.why))
             running = self.target
-            if trial.verdict is None:  # a person called it off
-                break
+            if trial.verdict is None or trial.trigger is Trigger.CANNOT_RETURN:
+                break  # a person called it off, or the machine is to blame
         self.work.records.keep_reports(self.transition.id, tuple(self.hearing.reports))
         self.changes = changes(self.start, self.target, (part,))
         self._enter(Trigger.SWEPT, why=trial.why or "every launch was judged")

@@ -12,8 +12,6 @@ from headway.control.baselines import CLASS
 from headway.control.errors import (
     ConfigError,
     HeadwayError,
-    RefusedError,
-    UnreachableError,
     UsageError,
 )
 from headway.control.fleet import Fleet
@@ -35,7 +33,6 @@ from headway.wire.talk import (
     Adopt,
     Check,
     Evict,
-    FromHost,
     Look,
     Looked,
     Order,
@@ -44,11 +41,10 @@ from headway.wire.talk import (
     Request,
     Rollback,
     Rollout,
+    Sweep,
 )
 from headway.wire.verdict import Verdict
 
-LOOKS = 32
-_STATE = Look()
 _SERVING = Look(health=True)
 _OUTSIDE = {
     Verdict.PASS: Exit.ACCEPTED,
@@ -122,9 +118,25 @@ def restart(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
 
 
 def evict(hosts: Sequence[Host], options: Options, tell: Sink, parts: Sequence[str] = ()) -> Exit:
-    """Free cards of what belongs to no running service; all hosts at once, for none of it serves."""
+    """Free cards of what belongs to no running service; all hosts at once."""
     tasks = [Task(host, Evict(options.orders, tuple(parts))) for host in hosts]
     return _run("evict", tasks, options, tell, together=True)
+
+
+def sweep(  # noqa: PLR0913 # what a sweep is of
+    host: Host,
+    rendered: Sequence[Rendered],
+    part: str,
+    gates: tuple[Gate, ...],
+    options: Options,
+    tell: Sink,
+) -> Exit:
+    """Launch these releases of one host in turn, judged by these gates; it ends on its own."""
+    releases = tuple(one.release for one in rendered)
+    criteria = criteria_of(gates, options.reach.pack.checks_sha256)
+    blobs = {digest: data for one in rendered for digest, data in one.blobs.items()}
+    task = Task(host, Sweep(releases, part, criteria, options.orders), blobs)
+    return _run("sweep", [task], options, tell)
 
 
 def unpark(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
@@ -190,39 +202,6 @@ def _judged_outside(host: Host, gate: Gate, options: Options, tell: Sink) -> Exi
     report = outside.judge(options.fleet, host, gate, options.reach.ssh_config)
     tell(HostSaid(host.name, Event(0, int(time.time() * 1000), "", Reported(report))))
     return _OUTSIDE[report.verdict]
-
-
-def look(
-    hosts: Sequence[Host],
-    reach: Reach,
-    order: Look | Callable[[Host], Look] = _STATE,
-    tell: Sink = lambda _told: None,
-) -> dict[str, Looked | HeadwayError]:
-    """Ask hosts at once what they record and what is so, in their order; errors are answers."""
-    from concurrent.futures import ThreadPoolExecutor  # a rollout has no use for it
-
-    def seen(host: Host) -> Looked | HeadwayError:
-        wanted = order if isinstance(order, Look) else order(host)
-        try:
-            with reach.open(host, tell) as session:
-                words = list(session.order(wanted))
-        except HeadwayError as error:
-            return error
-        found = [word for word in words if isinstance(word, Looked)]
-        return found[0] if found else _no_answer(host, words[-1])
-
-    if not hosts:
-        return {}
-    with ThreadPoolExecutor(min(LOOKS, len(hosts))) as pool:
-        answers = list(pool.map(seen, hosts))
-    return {host.name: answer for host, answer in zip(hosts, answers, strict=True)}
-
-
-def _no_answer(host: Host, last: FromHost) -> HeadwayError:
-    """Make the error of a host that was reached and would not look at itself."""
-    refused = getattr(last, "exit_code", None) == Exit.REFUSED
-    said = f"{host.name}: {getattr(last, 'sentence', '')}"
-    return RefusedError(said) if refused else UnreachableError(said)
 
 
 # --- how all of them run ------------------------------------------------------------------------

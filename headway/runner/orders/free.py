@@ -15,8 +15,8 @@ def obey(session: Session, order: Free) -> Optional[FromHost]:
         return Done(Exit.ACCEPTED)
     if not session.equip():
         return None
-    from headway.runner.cards.evict.hands import Hands
+    from headway.runner.cards.evict.hands import RealHands
     from headway.runner.cards.evict.node import free
 
-    session.channel.say(free(order, Hands(session.machine.run), session.clock))
+    session.channel.say(free(order, RealHands(session.machine.run), session.clock))
     return Done(Exit.ACCEPTED)

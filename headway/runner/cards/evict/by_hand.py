@@ -10,7 +10,7 @@ from typing import Dict, Optional, Tuple
 from headway.runner.cards.evict.claim import Claim
 from headway.runner.cards.evict.claiming import claim_of, living
 from headway.runner.cards.evict.eviction import NOBODY, is_guest
-from headway.runner.cards.evict.hands import Hands
+from headway.runner.cards.evict.hands import RealHands
 from headway.runner.cards.evict.ladder import EVICT_S, Ladder
 from headway.runner.cards.evict.launches import Launched, Launches
 from headway.runner.cards.evict.measure import excess, owed
@@ -26,7 +26,7 @@ from headway.wire.talk import Done, Evict, Said
 
 def evict(session: Session, order: Evict, parts: Tuple[Part, ...]) -> Done:
     """Free what is left of the parts that the order names; `parts` are all this host may run."""
-    hands, clock = Hands(session.machine.run), session.clock
+    hands, clock = RealHands(session.machine.run), session.clock
     guest = is_guest(session.machine.disk)
     told = _Told(session)
     recorded = _recorded(session, order, parts)

@@ -10,7 +10,7 @@ from typing import Dict, Optional, Tuple
 
 from headway.runner.cards.evict.claim import Claim
 from headway.runner.cards.evict.claiming import claim_of
-from headway.runner.cards.evict.hands import LOOK_S, Hands
+from headway.runner.cards.evict.hands import LOOK_S, Hands, RealHands
 from headway.runner.cards.evict.ladder import EVICT_S, Ladder
 from headway.runner.cards.evict.launches import Launches
 from headway.runner.cards.evict.measure import Owed, owed
@@ -25,12 +25,12 @@ from headway.runner.watch import Watch
 from headway.wire.loader import WireError, dumps, loads
 
 NOBODY = "nobody answered for the node"
-_CONTAINER = "/run/systemd/container"  # systemd's own word for what it runs in
+CONTAINER = "/run/systemd/container"  # systemd's own word for what it runs in
 
 
 def is_guest(disk: Disk) -> bool:
     """Say whether this is an LXC container: processes of its node hold its cards unseen."""
-    return (disk.read(_CONTAINER) or b"").strip() == b"lxc"
+    return (disk.read(CONTAINER) or b"").strip() == b"lxc"
 
 
 class Eviction:
@@ -51,7 +51,7 @@ class Eviction:
         self._clock = clock
         self._watch = watch
         self._launches = Launches(machine.disk, clock.boot_id())
-        self._hands = hands or Hands(machine.run)
+        self._hands = hands or RealHands(machine.run)
         self._debts: Dict[str, _Debt] = {}
 
     def note(self, part: str, units: Tuple[str, ...], others: Tuple[str, ...]) -> None:

@@ -11,9 +11,10 @@ No rung is climbed while the one below would do.
 """
 
 from dataclasses import dataclass
-from typing import Callable, Dict, Optional, Protocol, Tuple
+from typing import Callable, Dict, Optional, Tuple
 
 from headway.runner.cards.evict.claim import Claim, Side
+from headway.runner.cards.evict.hands import Hands
 from headway.runner.cards.evict.measure import Owed, excess, missing
 from headway.runner.cards.evict.process import Key, Process
 from headway.runner.cards.evict.sight import Sight, size
@@ -32,26 +33,6 @@ _POLL_S = 0.3
 
 AskNode = Callable[[str, int], str]
 """Asks the node, given the ask's detail and the seconds it may take; gives the answer."""
-
-
-class Hands(Protocol):
-    """What a ladder looks and acts with."""
-
-    def sight(self, claim: Claim) -> Sight:
-        """Look at cards and processes."""
-        ...
-
-    def kill(self, process: Process, allowed: Callable[[Process], bool]) -> str:
-        """End one process; "" or why not."""
-        ...
-
-    def kill_unit(self, unit: str) -> None:
-        """Send SIGKILL to the whole cgroup of a unit."""
-        ...
-
-    def hangs(self, process: Process) -> str:
-        """Say where a process hangs."""
-        ...
 
 
 @dataclass

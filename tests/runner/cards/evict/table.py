@@ -23,7 +23,8 @@ class Table:
     """Processes by pid, what each holds of which card, and what was done to them.
 
     `idle` is used by nobody of this machine. `undying` hang in the driver. `leaks` stay used for
-    ever, `unwinds_ms` until then. `after_look` happens between a look and what is done about it.
+    ever, `unwinds_ms` until then. `before_look` happens first, `after_look` between a look and what
+    is done about it. `launched` are pids by the launch that brought them, for whoever needs that.
     """
 
     clock: StillClock = field(default_factory=StillClock)
@@ -36,7 +37,9 @@ class Table:
     unwinds_ms: int = 0
     killed: list[Process] = field(default_factory=list)
     units: list[str] = field(default_factory=list)
+    before_look: Callable[[], None] = lambda: None
     after_look: Callable[[], None] = lambda: None
+    launched: dict[str, int] = field(default_factory=dict)
     trouble: tuple[str, ...] = ()
     ghosts: list[tuple[int, int, int]] = field(default_factory=list)
 
@@ -59,10 +62,12 @@ class Table:
 
     def ours(self, claim: Claim) -> tuple[Process, ...]:
         """Name the processes that are ours."""
+        self.before_look()
         return tuple(one for one in self.processes.values() if claim.is_ours(one))
 
     def sight(self, claim: Claim) -> Sight:
         """Look."""
+        self.before_look()
         matter = tuple(p for p in self.processes.values() if p.devices or claim.is_ours(p))
         seen = () if self.trouble else tuple(self._card(index) for index in range(self.cards))
         found = Sight(seen, matter, self.trouble)
