@@ -132,7 +132,9 @@ class _Climb:
     def _page(self) -> None:
         answer = self._ask("GET", self.params.path)
         if answer.status != self.params.status:
-            wanted = f"{self.params.path} answers {answer.status}, {self.params.status} is expected"
+            wanted = (
+                f"{self.params.path} answers {_status(answer)}, {self.params.status} is expected"
+            )
             raise _Settled(self._wait(wanted))
         self._passed("GET", self.params.path, answer)
 
@@ -142,7 +144,7 @@ class _Climb:
         self._unlocked(answer, path)
         if answer.status != _OK:
             state = "still loads" if answer.status in table.loading else "is not healthy"
-            said = f"{path} answers {answer.status} {_message(answer)}"
+            said = f"{path} answers {_status(answer)} {_message(answer)}"
             raise _Settled(self._wait(f"the engine {state}: {said}"))
         self._passed("GET", path, answer)
 
@@ -166,7 +168,7 @@ class _Climb:
         answer = self._ask("POST", path, body, timeout_s=self.params.completion_s)
         self._unlocked(answer, path)
         again = self._again("POST", path, body)
-        said = f"{path} answers {answer.status}: {_message(answer)}"
+        said = f"{path} answers {_status(answer)}: {_message(answer)}"
         if answer.status >= _BROKEN:
             raise _Settled(self._wait(said))
         if answer.status != _OK:
@@ -238,7 +240,8 @@ class _Climb:
             return find(json.loads(answer.body), pointer)
         except (ValueError, CompareError):
             said = shown(answer.body.decode(errors="replace"))
-            self._fail(f"{path} answers what is not its kind: {said}", self._again("GET", path))
+            told = f"{path} answers {_status(answer)}, what is not its kind: {said}"
+            self._fail(told, self._again("GET", path))
 
     # --- answering ---------------------------------------------------------------------------
 
@@ -265,6 +268,12 @@ class _Climb:
 
     def _unjudged(self, *said: str) -> NoReturn:
         raise _Settled(Judgement(Verdict.INVALID, (*said, *self.seen)))
+
+
+def _status(answer: HttpAnswer) -> str:
+    """Show where a redirect leads: it is never followed, whoever answers there is another one."""
+    place = answer.headers.get("location", "")
+    return f"{answer.status} and leads to {shown(place)}" if place else str(answer.status)
 
 
 def _message(answer: HttpAnswer) -> str:

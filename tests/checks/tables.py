@@ -175,7 +175,8 @@ class Tables:
         if "quotes" in row:  # what a model does that quotes a part of what it was asked
             found = re.search(row["quotes"], (body or b"").decode())
             text = text.replace("QUOTED", found[1] if found else "")
-        return HttpAnswer(row.get("status", 200), text.encode(), {}, row.get("took_ms", 3))
+        status, leads = row.get("status", 200), row.get("headers", {})
+        return HttpAnswer(status, text.encode(), leads, row.get("took_ms", 3))
 
     def stream(
         self,
