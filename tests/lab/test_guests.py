@@ -1,6 +1,7 @@
 """Guests of a Proxmox node: real LXC on a lab host; pct and qm are stand-ins (node.py)."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +19,8 @@ from headway.control.reaching.reach import over_ssh
 from headway.control.rolling.node import freed
 from headway.control.secrets import Secret
 from headway.wire.event import Ask
-from headway.wire.talk import Done, Follow
+from headway.wire.loader import loads
+from headway.wire.talk import Done, Follow, Freed
 from tests.control.doubles import scripted
 from tests.lab import fleet as fleets
 from tests.lab.cards import MIB
@@ -45,14 +47,19 @@ def pve(lab: Lab) -> Node:
 
 
 def described(
-    fleet: fleets.Fleet, pve: Node, vmid: int, how: How, engine: Mapping[str, object] | None = None
+    fleet: fleets.Fleet,
+    pve: Node,
+    vmid: int,
+    how: How,
+    engine: Mapping[str, object],
+    **of_node: object,
 ) -> str:
     """Write an inventory of the node and one guest, and name the guest."""
     guest = pve.guests[vmid]
-    roles = [{"role": "engine", "name": "engine", **engine}] if engine is not None else []
+    roles = [{"role": "engine", "name": "engine", **engine}]
     entry = {"proxmox_host": pve.host.name, "proxmox_vmid": vmid, "ansible_connection": how}
     hosts = {
-        pve.host.name: fleet.lab.connection(pve.host),
+        pve.host.name: {**fleet.lab.connection(pve.host), **of_node},
         guest.name: {**fleet.lab.connection(guest.disk), **entry, "roles": roles},
     }
     path = fleet.folder / "inventory/hosts.yaml"
@@ -115,6 +122,42 @@ def test_a_release_reaches_a_container_through_its_node(
     assert fleet.invoke("rollout", name).code == 1
     assert guest.path("/etc/engine/config").read_text() == "colour = red\nof = engine\n"
     assert guest.ssh("systemctl is-active engine").stdout == "active\n"
+
+
+def stale(fleet: fleets.Fleet, pve: Node, how: How, **of_node: object) -> fleets.Said:
+    """Evict a container whose card is held by what only its node sees; 130 holds the other one."""
+    name = described(fleet, pve, 129, how, {}, **of_node)
+    assert fleet.invoke("rollout", name).code == 0
+    assert fleet.invoke("park", name).code == 0
+    pve.cards_of(130).hold("code", "--alone", "--card", "1=9000")
+    inside = "lxc/129/ns/system.slice/engine.service"  # of the node's own processes: 129 sees none
+    pve.cards.hold("stale", "--card", "0=83000", "--ignore-term", "--escape", inside)
+    said = fleet.invoke("evict", name)
+    used = [card["used"] for card in pve.cards.look()]
+    assert used == [0 if said.code == 0 else 83000 * MIB, 9000 * MIB]
+    pve.host.ssh("systemctl kill --signal=KILL stale")
+    pve.guests[130].ssh("systemctl stop code")
+    assert fleet.invoke("unpark", name).code == 0
+    return said
+
+
+def test_memory_without_a_process_is_freed_by_the_node(lab: Lab, pve: Node, tmp_path: Path) -> None:
+    """The guest asks, and the controller has the node do it; another guest's engine lives on."""
+    said = stale(fleets.Fleet(lab, tmp_path), pve, "pct")
+    assert said.code == 0, said.story
+    (rung,) = said.bodies("rung")
+    assert (rung["rung"], rung["after"], rung["sentence"]) == ("node", [], "")
+    (replied,) = said.bodies("replied")
+    did = loads(Freed, replied["answer"]["value"])
+    assert [holder.used for holder in did.ended] == [83000 * MIB]
+
+
+@pytest.mark.long
+def test_a_node_that_cannot_free_it_is_the_reason(lab: Lab, pve: Node, tmp_path: Path) -> None:
+    """The guest itself answers SSH; that its node does not is where it ends, and not in a wait."""
+    said = stale(fleets.Fleet(lab, tmp_path), pve, "ssh", ansible_port=2)
+    assert said.code == 7, said.story
+    assert re.search("needs the node: card 0: .* pve1: .* nobody listens there", said.sentence)
 
 
 def test_the_environment_of_the_node_stays_on_the_node(lab: Lab, pve: Node) -> None:
