@@ -30,7 +30,8 @@ class Params:
     """Patterns are regular expressions; `@kv_tokens` is that pattern of the engine's table.
 
     `@named` in `forbid` is every line of the table that a release must accept by name; `accept`
-    lists the ids accepted here. `require` and `capture` look at the service's own lines, `forbid`
+    lists those accepted here, by the line's id or its finding's. A finding is reported all the
+    same: a run with a degradation sets no baseline. `require` and `capture` look at the service's own lines, `forbid`
     at systemd's words about it, too.
     """
 
@@ -59,6 +60,7 @@ def judge(params: Params, subject: Optional[Subject], tools: Tools) -> Answered:
         answer = Judgement(Verdict.INVALID, (words,))
     if isinstance(answer, Wait):
         return answer
+    answer = replace(answer, findings=_findings(params, journal.lines))
     own, about = f"_SYSTEMD_INVOCATION_ID={subject.id}", f"INVOCATION_ID={subject.id}"
     again = by_hand(["journalctl", "--all", own, "+", about])
     return replace(answer, evidence=(*answer.evidence, again))
@@ -80,6 +82,15 @@ def _judged(params: Params, lines: Tuple[JournalLine, ...]) -> Answered:
         return Wait(f"{len(own)} lines of this launch, none matches {lacking}", Verdict.FAIL)
     counted = f"{len(own)} lines of this launch; none of {len(params.forbid)} forbidden kinds"
     return Judgement(Verdict.PASS, (counted, *some([*required, *captured], 10)))
+
+
+def _findings(params: Params, lines: Iterable[JournalLine]) -> Tuple[str, ...]:
+    """Name the findings that its own lines tell of, accepted or not, once each."""
+    if "@named" not in params.forbid or params.engine not in engines.names():
+        return ()
+    named = engines.engine(params.engine).named
+    hits = (engines.matching(line.text, named) for line in lines if line.own)
+    return tuple(dict.fromkeys(hit.finding for hit in hits if hit is not None))
 
 
 def _forbidden(params: Params, lines: Iterable[JournalLine]) -> List[str]:
@@ -136,7 +147,11 @@ def _patterns(params: Params, word: str) -> List[Tuple[str, str]]:
         return [(repr(word), word)]
     table = engines.engine(params.engine)
     if word == "@named":
-        return [(one.id, one.regex) for one in table.named if one.id not in params.accept]
+        return [
+            (f"{one.id} ({one.finding})", one.regex)
+            for one in table.named
+            if not {one.id, one.finding} & set(params.accept)
+        ]
     found = table.pattern(word[1:])
     if found is None:
         raise UnknownPatternError(f"{table.name} has no pattern {word!r}")
