@@ -31,8 +31,8 @@ class Params:
 
     `@named` in `forbid` is every line of the table that a release must accept by name; `accept`
     lists those accepted here, by the line's id or its finding's. A finding is reported all the
-    same: a run with a degradation sets no baseline. `require` and `capture` look at the service's own lines, `forbid`
-    at systemd's words about it, too.
+    same: a run with a degradation sets no baseline. `require` and `capture` look at the service's
+    own lines, `forbid` at systemd's words about it, too.
     """
 
     engine: str = ""
