@@ -13,7 +13,7 @@ from headway_checks.asking.service import Service
 FLAT_S = 60  # so long nothing may move with requests running (DESIGN 5)
 _EVERY_S = 1.0
 SETTLE_S = 10  # what a gate before this one left behind may take to go
-_TWICE = 2  # a request that ended may be counted a moment longer
+_TWICE = 2  # looks: a request that ended may be counted a moment longer
 
 
 class Pulse:
@@ -67,8 +67,8 @@ class Pulse:
     def silence(self, since_us: int) -> Judgement:
         """Judge an answer that did not come within our time, by whether the engine stood still."""
         seen = [one for one in self.readings if one.at_us >= since_us]
-        if not seen:
-            return Judgement(Verdict.INVALID, ("no metrics to see whether it still works",))
+        if len(seen) < _TWICE:
+            return Judgement(Verdict.INVALID, ("too few looks at its metrics to tell if it works",))
         moved = next(
             (new.at_us for old, new in reversed(_pairs(seen)) if old.steps != new.steps), None
         )

@@ -47,7 +47,8 @@ def reading(at_s: int, steps: int, running: int) -> Any:
         ([(0, 5, 1), (30, 6, 1), (90, 6, 1)], Verdict.FAIL, "stood still for 60 s"),
         ([(0, 5, 0), (30, 5, 0), (61, 5, 0)], Verdict.INVALID, "with 0 requests running"),
         ([(0, 5, 1), (30, 5, 1)], Verdict.INVALID, "stood still for 30 s"),
-        ([], Verdict.INVALID, "no metrics to see"),
+        ([(0, 5, 1)], Verdict.INVALID, "too few looks"),
+        ([], Verdict.INVALID, "too few looks"),
     ],
 )
 def test_silence_is_judged_by_the_counters(
