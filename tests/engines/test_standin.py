@@ -1,8 +1,11 @@
 """The stand-in answers in the shapes of the real engines, and what it counts agrees with itself."""
 
+import ast
 import http.client
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ import pytest
 import yaml
 
 from headway.wire import engines
+from tests.engines import archive
 from tests.engines.launch import StandIn, standin
 from tests.engines.standin.knobs import KnobError, Knobs, turned
 from tests.engines.standin.tokens import pieces
@@ -149,3 +153,17 @@ def test_a_knob_that_is_none_is_refused(values: dict[str, Any]) -> None:
     """A case with a typing error would test a sound engine."""
     with pytest.raises(KnobError):
         turned(Knobs(), values)
+
+
+def test_one_file_of_it_runs_on_a_host(tmp_path: Path) -> None:
+    """Nothing but the standard library, in the grammar of the oldest Python that hosts have."""
+    for source in sorted((Path(__file__).parent / "standin").glob("*.py")):
+        ast.parse(source.read_text(), source.name, feature_version=(3, 9))
+    archive.write(tmp_path / "engine.pyz")
+    words = [sys.executable, "-I", "-S", str(tmp_path / "engine.pyz"), "--set", "engine=tgi"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        told = process.stdout.readline()
+        process.kill()
+
+    assert json.loads(told)["port"] > 0
