@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .dialect import Dialect, Json
-    from .engine import Generation
+    from .generation import Generation
 
 _HERE = "\x00"  # where a token's text goes in a chunk that is made once
 _STREAMED = {"content-type": "text/event-stream", "transfer-encoding": "chunked"}

@@ -57,6 +57,13 @@ def asked_of(body: Mapping[str, Any], *, chat: bool) -> Asked:
     )
 
 
+def templated(messages: list[Any]) -> str:
+    """Write messages as the chat template does."""
+    said = ((str(one["role"]), _content(one.get("content"))[0]) for one in messages)
+    turns = [f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in said]
+    return "".join((*turns, "<|im_start|>assistant\n"))
+
+
 def _prompt(prompt: Any) -> dict[str, Any]:
     if isinstance(prompt, list) and prompt and isinstance(prompt[0], str):
         prompt = prompt[0]
@@ -67,13 +74,12 @@ def _prompt(prompt: Any) -> dict[str, Any]:
 
 def _chat(body: Mapping[str, Any]) -> dict[str, Any]:
     messages = body["messages"]
-    said = [(str(one["role"]), *_content(one.get("content"))) for one in messages]
-    turns = [f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text, _ in said]
+    said = [_content(one.get("content")) for one in messages]
     return {
-        "text": said[-1][1],
-        "prompt": "".join((*turns, "<|im_start|>assistant\n")),
+        "text": said[-1][0],
+        "prompt": templated(body["messages"]),
         "tool": _tool(body),
-        "images": tuple(url for _, _, urls in said for url in urls),
+        "images": tuple(url for _, urls in said for url in urls),
     }
 
 

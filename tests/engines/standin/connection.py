@@ -15,7 +15,8 @@ from .knobs import KnobError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .engine import Engine, Generation
+    from .engine import Engine
+    from .generation import Generation
 
 CONTROL = "/_standin"  # GET shows knobs and counts, POST turns knobs
 _COMPLETIONS = ("/v1/completions", "/v1/chat/completions")

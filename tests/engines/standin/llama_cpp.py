@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .asked import templated
 from .dialect import Dialect, Refused, Row, Series, Timing, Usage
 
 if TYPE_CHECKING:
@@ -93,10 +94,7 @@ class LlamaCpp(Dialect):
         return {"content": self.vocabulary.decode(body["tokens"])}
 
     def _filled(self, body: Mapping[str, Any]) -> Any:
-        turns = [
-            f"<|im_start|>{one['role']}\n{one['content']}<|im_end|>\n" for one in body["messages"]
-        ]
-        return {"prompt": "".join((*turns, "<|im_start|>assistant\n"))}
+        return {"prompt": templated(body["messages"])}
 
     def not_found(self) -> Refused:
         """Answer a path that is not there."""

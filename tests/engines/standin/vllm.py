@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .asked import templated
 from .dialect import Dialect, Refused, Row, Series, histogram
 
 if TYPE_CHECKING:
@@ -52,14 +53,7 @@ class Vllm(Dialect):
         messages = body.get("messages")
         if messages is None and "prompt" not in body:
             raise self.error(400, "2 validation errors: prompt: Field required", "Bad Request")
-        text = (
-            str(body["prompt"])
-            if messages is None
-            else "".join(
-                f"<|im_start|>{one['role']}\n{one['content']}<|im_end|>\n" for one in messages
-            )
-            + "<|im_start|>assistant\n"
-        )
+        text = str(body["prompt"]) if messages is None else templated(messages)
         numbers = self.vocabulary.encode(text)
         limit = self.knobs.context
         return {"count": len(numbers), "max_model_len": limit, "tokens": numbers}
