@@ -7,6 +7,7 @@ import pytest
 
 from headway.control.errors import HeadwayError, LostError, UnreachableError
 from headway.control.reaching.conversation import converse
+from headway.control.reaching.slim import slim
 from headway.wire.event import Answer
 from headway.wire.resources import Blob
 from headway.wire.talk import Done, Follow, Missing
@@ -27,7 +28,7 @@ def test_the_runner_is_brought_once_and_in_one_exec(tmp_path: Path) -> None:
     assert len(host.started) == 2
     assert [line.split()[0] for line in told] == ["runner"]
     place = tmp_path / "headway/runner" / pack.sha256
-    assert (place / "__main__.py").read_bytes() == pack.files["__main__.py"]
+    assert (place / "__main__.py").read_bytes() == slim(pack.files["__main__.py"])
     assert place.stat().st_mode & 0o777 == 0o700
     assert [path.name for path in place.parent.iterdir()] == [pack.sha256]
     assert host.closed
