@@ -123,6 +123,26 @@ def evict(
 
 
 @acts
+def sweep(
+    desk: Desk,
+    *,
+    set: str = "",  # noqa: A002 # it is called --set
+    gate: tuple[str, ...] = (),
+    part: tuple[str, ...] = (),
+    reason: str = "",
+) -> Exit:
+    """Launch one host with a variable's values in turn, and measure each.
+
+    invoke sweep --host gpu1 --set draft_depth=0..6 --gate decode
+    invoke sweep --host gpu1 --set options.max_num_seqs=16,32,64
+    """
+    from headway.control.sweeping import sweep as work
+    from headway.control.sweeping.setting import setting
+
+    return work.sweep(desk, setting(set), part, several(gate), reason)
+
+
+@acts
 def adopt(desk: Desk, *, unit: tuple[str, ...] = (), reason: str = "") -> Exit:
     """Record what runs without headway as accepted; changes nothing.
 
@@ -244,6 +264,7 @@ def facts(desk: Desk) -> Exit:
 
     invoke facts --host gpu1
     """
+    desk.call_ahead()
     from headway.control.facts import facts as show
 
     return show(desk)
@@ -296,7 +317,7 @@ def inventory(desk: Desk) -> Exit:
 
 
 VERBS = (
-    *(rollout, rollback, restart, evict, adopt, park, unpark),
+    *(rollout, rollback, restart, sweep, evict, adopt, park, unpark),
     *(hold, resume, accept, abort),
     *(check, plan, status, facts, history, baseline, lint, inventory),
 )

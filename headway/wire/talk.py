@@ -155,7 +155,9 @@ class Request:
     reason: str = ""
 
 
-Order = Union[Rollout, Rollback, Repair, Look, Follow, Check, Adopt, Park, Evict, Free, Request]
+Order = Union[
+    Rollout, Rollback, Repair, Sweep, Look, Follow, Check, Adopt, Park, Evict, Free, Request
+]
 
 
 @dataclass(frozen=True)

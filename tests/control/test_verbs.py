@@ -20,21 +20,11 @@ HEADWAY = [sys.executable, "-c", "from headway.control.program import main; main
 HEAVY = ("paramiko", "fabric", "rich", "jinja2", "sqlite3", "headway.control.yaml_nodes")
 NAMES = (
     *("rollout", "rollback", "plan", "status", "history", "adopt", "check", "facts", "restart"),
-    *(
-        "hold",
-        "park",
-        "unpark",
-        "resume",
-        "accept",
-        "abort",
-        "lint",
-        "inventory",
-        "baseline",
-        "evict",
-    ),
+    *("hold", "park", "unpark", "resume", "accept", "abort", "lint", "inventory", "evict"),
+    *("baseline", "sweep"),
 )
 ACTING = (
-    *("rollout", "rollback", "restart", "evict", "adopt", "park", "unpark"),
+    *("rollout", "rollback", "restart", "sweep", "evict", "adopt", "park", "unpark"),
     *("hold", "resume", "accept", "abort", "check"),
 )
 

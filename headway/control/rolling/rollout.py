@@ -123,7 +123,7 @@ def evict(hosts: Sequence[Host], options: Options, tell: Sink, parts: Sequence[s
     return _run("evict", tasks, options, tell, together=True)
 
 
-def sweep(  # noqa: PLR0913 # what a sweep is of
+def sweep(  # noqa: PLR0913, PLR0917 # what a sweep is of
     host: Host,
     rendered: Sequence[Rendered],
     part: str,
@@ -253,6 +253,8 @@ def _run(  # noqa: PLR0913 # what the verbs differ in
     by = options.orders.by
 
     def looking(others: Sequence[Host]) -> dict[str, Looked | HeadwayError]:
+        from headway.control.reaching.looks import look
+
         return look(others, options.reach, _SERVING)
 
     crew = Crew(tell, by, budget=options.budget, ahead=ahead, before_first=before_first)
