@@ -1,15 +1,15 @@
 """One stream of tokens comes as fast, as soon and as evenly as it should, from an idle engine."""
 
-import threading
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from headway.wire.compare import CompareError, find, number
 from headway.wire.gate import Answered, Judgement, Measurement, Subject
-from headway.wire.tools import Piece, Streaming, Tools
+from headway.wire.tools import Tools
 from headway.wire.verdict import Verdict
 from headway_checks.asking import prompts
 from headway_checks.asking.answers import Settled, unjudged
+from headway_checks.asking.beside import both, within
 from headway_checks.asking.counters import Reading, read
 from headway_checks.asking.ends import against
 from headway_checks.asking.numbers import (
@@ -22,13 +22,12 @@ from headway_checks.asking.numbers import (
 )
 from headway_checks.asking.pulse import FLAT_S, SETTLE_S, Pulse, idle
 from headway_checks.asking.service import Service, meet
-from headway_checks.asking.stream import Heard, hear
+from headway_checks.asking.stream import Heard
 from headway_checks.asking.tokens import Ruler, off
 
 DEADLINE_S = 1800
 _SHORT = 800  # characters of a prompt without a depth
 _LONGER = 4  # times as many tokens, for the stream beside a prefill
-_UNDER_WAY = 8  # pieces of that stream before the prefill begins
 _FEWEST = 16  # tokens that make a rate
 
 
@@ -114,8 +113,10 @@ class _Bench:
 
     def judged(self) -> Judgement:
         """Weigh it: an engine that works for others or is noisy proves nothing either way."""
-        again = self.service.again("completion", self._body(prompts.filler("prose", 80)))
-        strangers = self._strangers() if self.params.idle else ""
+        body = self._body(prompts.filler("prose", 80), self.params.max_tokens)
+        again = self.service.again("completion", body)
+        generated = self.generated + self.ruler.generated
+        strangers = self.pulse.strangers(generated) if self.params.idle else ""
         measured = tuple(self.measured)
         if strangers or self.noisy:
             said = (*([strangers] if strangers else []), *self.noisy, *self.missed)
@@ -129,7 +130,7 @@ class _Bench:
     def _series(self, text: str, depth: int) -> None:
         label = "" if not self.measured else f" {text}@{depth}" if depth else f" {text}"
         for _ in range(self.params.warmup):
-            self._run(text, depth)
+            self._run(text, depth, warmup=True)
         before = read(self.service)
         runs = [self._run(text, depth) for _ in range(self.params.runs)]
         after = read(self.service)
@@ -159,7 +160,7 @@ class _Bench:
             self._prefill(named, label, runs)
         self._acceptance(label, before, after)
 
-    def _run(self, text: str, depth: int) -> Heard:
+    def _run(self, text: str, depth: int, *, warmup: bool = False) -> Heard:
         """Let it go on with a text that it has not seen behind this salt."""
         salt = prompts.salt()
 
@@ -167,21 +168,18 @@ class _Bench:
             return salt + prompts.filler(text, characters)
 
         prompt, counted = self.ruler.fitted(text, depth, make) if depth else (make(_SHORT), None)
-        heard = self._heard(prompt, self.params.max_tokens)
-        used = heard.usage.prompt if counted is None else counted
-        if depth and (used is None or off(used, depth)):
-            self._unjudged(f"{depth} tokens asked for, {used} counted: off by more than 1 %")
-        return heard
-
-    def _heard(self, prompt: str, tokens: int) -> Heard:
         self.service.stays(*self.seen)
-        self.pulse.asking(1)
-        try:
-            body = self._body(prompt, tokens)
-            heard = hear(lambda: self.service.stream("completion", body, self.params.request_s))
-        finally:
-            self.pulse.asking(-1)
-        return self._counting(heard)
+        body = self._body(prompt, self.params.max_tokens)
+        heard = self._counting(self.pulse.hear("completion", body, self.params.request_s))
+        used = heard.usage.prompt
+        if depth and used and counted is None:
+            self.ruler.learn(text, prompt, used)
+        counts = [one for one in (counted, used) if one is not None]
+        wrong = [one for one in counts if off(one, depth)]
+        if depth and not warmup and (wrong or not counts):
+            told = wrong[0] if wrong else "none"
+            self._unjudged(f"{depth} tokens asked for, {told} counted: off by more than 1 %")
+        return heard
 
     def _counting(self, heard: Heard) -> Heard:
         """Take an answer that can be measured, or end here."""
@@ -199,16 +197,8 @@ class _Bench:
             self.generated += generated
         return heard
 
-    def _body(self, prompt: str, tokens: int = 0) -> Dict[str, Any]:
-        return {
-            "model": self.service.model,
-            "prompt": prompt,
-            "max_tokens": tokens or self.params.max_tokens,
-            "temperature": 0,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            **self.service.table.unending,
-        }
+    def _body(self, prompt: str, tokens: int) -> Dict[str, Any]:
+        return self.service.completion(prompt, tokens, to_its_limit=True)
 
     # --- what else is measured ---------------------------------------------------------------
 
@@ -251,59 +241,32 @@ class _Bench:
 
     def _beside(self, text: str) -> None:
         """Measure one stream while a cold prompt of another request is read."""
-        long, short = self.params.beside_prefill, prompts.salt() + prompts.filler(text, _SHORT)
-        prompt, _ = self.ruler.fitted(
-            text, long, lambda characters: prompts.salt() + prompts.filler(text, characters)
-        )
-        under_way, prefills = threading.Event(), []
-        body, tokens = self._body(prompt, 1), self.params.max_tokens * _LONGER
-
-        def prefill() -> None:
-            under_way.wait(self.params.request_s)
-            prefills.append(
-                hear(lambda: self.service.stream("completion", body, self.params.request_s))
-            )
-
-        thread = threading.Thread(target=prefill, daemon=True)
-        self.pulse.asking(2)
-        try:
-            thread.start()
-            heard = hear(
-                lambda: _Noticed(
-                    self.service.stream(
-                        "completion", self._body(short, tokens), self.params.request_s
-                    ),
-                    under_way,
-                )
-            )
-        finally:
-            under_way.set()
-            thread.join()
-            self.pulse.asking(-2)
+        long, tokens = self.params.beside_prefill, self.params.max_tokens * _LONGER
+        salt = prompts.salt()
+        prompt, _ = self.ruler.fitted(text, long, lambda size: salt + prompts.filler(text, size))
+        short = self._body(prompts.salt() + prompts.filler(text, _SHORT), tokens)
+        self.service.stays(*self.seen)
+        heard, prompted = both(self.pulse, short, self._body(prompt, 1), self.params.request_s)
         self._counting(heard)
-        wrong = against(prefills[0], self.pulse)
+        wrong = against(prompted, self.pulse)
         if wrong is not None:
             self._unjudged(f"the prompt beside it: {wrong.evidence[0]}")
-        self.generated += prefills[0].usage.generated or 0
-        self._window(heard, prefills[0], long)
-
-    def _window(self, heard: Heard, prefill: Heard, long: int) -> None:
-        began, ended = prefill.sent_us, prefill.sent_us + prefill.ttft_us
+        self.generated += prompted.usage.generated or 0
+        words, began, ended = within(heard, prompted)
         if heard.arrivals[-1] < ended:
             said = f"a prompt of {long} tokens took longer than {heard.usage.generated} tokens"
             self._unjudged(f"{said} beside it: raise max_tokens")
-        within = [at for at in heard.arrivals if began <= at <= ended]
-        each = MILLI * (heard.usage.generated or 0) // len(heard.arrivals)
-        rate = milli_rate(len(within) * each, ended - began) // MILLI
-        stops = [began, *within, ended]
+        generated = len(words) * (heard.usage.generated or 0) // len(heard.arrivals)
+        rate = milli_rate(generated, ended - began)
+        stops = [began, *words, ended]
         longest = max(after - before for before, after in zip(stops, stops[1:]))
         self.measured += [
             Measurement("tokens_s beside", rate, "milli-tokens/s"),
-            Measurement("gap_max beside", longest, "us", len(within)),
+            Measurement("gap_max beside", longest, "us", len(words)),
         ]
-        named = f"beside a cold prompt of {long} tokens"
-        self.seen.append(f"{named}: {tokens_s(rate)}, longest gap {longest / 1e3:.1f} ms")
-        self._at_least(f"{named}:", rate, self.params.min_beside_tokens_s)
+        named = f"beside a cold prompt of {long} tokens:"
+        self.seen.append(f"{named} {tokens_s(rate)}, longest gap {longest / 1e3:.1f} ms")
+        self._at_least(named, rate, self.params.min_beside_tokens_s)
 
     # --- weighing ----------------------------------------------------------------------------
 
@@ -331,38 +294,8 @@ class _Bench:
                 told = f"{one.value} {one.unit}, {pinned.value} in {baseline.name}"
                 yield f"{one.name}: {told}: worse by {by} %, {percent} % are allowed"
 
-    def _strangers(self) -> str:
-        """Say whether it worked for others meanwhile, by its gauges or by its token counter."""
-        if self.pulse.foreign > 0:
-            return f"{self.pulse.foreign} requests of other clients ran meanwhile"
-        went, ours = self.pulse.went("generated"), self.generated + self.ruler.generated
-        if went is not None and went > ours:
-            said = f"it generated {went} tokens meanwhile, {ours} of them for this gate"
-            return f"{said} by the usage of its answers: other clients, or a usage that is wrong"
-        return ""
-
     def _unjudged(self, said: str) -> None:
         unjudged(said, *self.missed, *self.seen, measured=self.measured)
-
-
-class _Noticed:
-    """A stream that says when it is well under way."""
-
-    def __init__(self, stream: Streaming, under_way: threading.Event) -> None:
-        self._stream = stream
-        self._under_way = under_way
-        self.status, self.headers, self.sent_us = stream.status, stream.headers, stream.sent_us
-
-    def pieces(self) -> Iterator[Piece]:
-        """Give what comes."""
-        for count, piece in enumerate(self._stream.pieces()):
-            if count == _UNDER_WAY:
-                self._under_way.set()
-            yield piece
-
-    def close(self) -> None:
-        """Leave it."""
-        self._stream.close()
 
 
 def _rate(heard: Heard) -> int:

@@ -13,8 +13,8 @@ from headway_checks.asking import prompts
 from headway_checks.asking.answers import Settled, fail, unjudged
 from headway_checks.asking.ends import against
 from headway_checks.asking.pulse import FLAT_S, Pulse
-from headway_checks.asking.service import Service, meet
-from headway_checks.asking.stream import Heard, hear
+from headway_checks.asking.service import STREAMED, Service, meet
+from headway_checks.asking.stream import Heard
 from headway_checks.asking.tokens import Ruler, off
 
 DEADLINE_S = 1800
@@ -125,13 +125,8 @@ class _Ladder:
         return _Probe(depth, position, marker, text, counted)
 
     def _asked(self, probe: _Probe, how: str) -> Heard:
-        streamed = {"stream": True, "stream_options": {"include_usage": True}}
-        body = {**self._body(probe.text), **streamed}
-        self.pulse.asking(1)
-        try:
-            heard = hear(lambda: self.service.stream(self.what, body, self.params.request_s))
-        finally:
-            self.pulse.asking(-1)
+        body = {**self._body(probe.text), **STREAMED}
+        heard = self.pulse.hear(self.what, body, self.params.request_s)
         wrong = against(heard, self.pulse)
         if wrong is not None:
             said = f"{_place(probe)}, {how}: {wrong.evidence[0]}"

@@ -2,13 +2,15 @@
 
 import threading
 import time
-from typing import List, Optional, Tuple
+from typing import List, Mapping, Optional, Tuple
 
 from headway.wire.gate import Judgement
+from headway.wire.loader import Json
 from headway.wire.verdict import Verdict
 from headway_checks.asking.answers import unjudged
 from headway_checks.asking.counters import Reading, read
 from headway_checks.asking.service import Service
+from headway_checks.asking.stream import Heard, hear
 
 FLAT_S = 60  # so long nothing may move with requests running (DESIGN 5)
 _EVERY_S = 1.0
@@ -63,6 +65,24 @@ class Pulse:
         """Say that we have so many more requests there, or fewer."""
         with self._lock:
             self._ours += more
+
+    def hear(self, what: str, body: Mapping[str, Json], timeout_s: int) -> Heard:
+        """Ask as one of ours, and listen to the end."""
+        self.asking(1)
+        try:
+            return hear(lambda: self.service.stream(what, body, timeout_s))
+        finally:
+            self.asking(-1)
+
+    def strangers(self, generated: int) -> str:
+        """Say how it worked for others meanwhile; "" where it generated so many tokens, for us."""
+        if self.foreign > 0:
+            return f"{self.foreign} requests of other clients ran meanwhile"
+        went = self.went("generated")
+        if went is None or went <= generated:
+            return ""
+        said = f"it generated {went} tokens meanwhile, {generated} of them for this gate"
+        return f"{said} by the usage of its answers: other clients, or a usage that is wrong"
 
     def silence(self, since_us: int) -> Judgement:
         """Judge an answer that did not come within our time, by whether the engine stood still."""

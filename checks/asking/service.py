@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional
 
 from headway.wire import engines
 from headway.wire.compare import CompareError, find
@@ -15,6 +15,7 @@ from headway.wire.verdict import Fate
 from headway_checks.asking.answers import fail, unjudged
 
 OK, LOCKED, LOADING, NOT_THERE = 200, (401, 403), 503, (404, 501)
+STREAMED: Mapping[str, Json] = {"stream": True, "stream_options": {"include_usage": True}}
 BRIEF = 400  # characters of a request that are shown
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "127.0.0.1"}  # noqa: S104 # compared with, not bound to
 
@@ -63,6 +64,17 @@ class Service:
             words += ["-H", "Content-Type: application/json", "-d", json.dumps(brief)]
         key = f' -H "Authorization: Bearer ${self.table.key_variable}"' if self.key else ""
         return by_hand(words) + key
+
+    def completion(self, prompt: str, max_tokens: int, *, to_its_limit: bool) -> Dict[str, Json]:
+        """Make the body of a streamed completion that ends in its usage."""
+        return {
+            "model": self.model,
+            "prompt": prompt,
+            "max_tokens": max_tokens,
+            "temperature": 0,
+            **STREAMED,
+            **(self.table.unending if to_its_limit else {}),
+        }
 
     def stays(self, *seen: str) -> None:
         """End the check when the launch is no more the one that is judged, or time is over."""
