@@ -131,7 +131,7 @@ def sweep(
     part: tuple[str, ...] = (),
     reason: str = "",
 ) -> Exit:
-    """Launch one host with a variable's values in turn, and measure each.
+    """Launch a variable's values in turn on one host; measure each.
 
     invoke sweep --host gpu1 --set draft_depth=0..6 --gate decode
     invoke sweep --host gpu1 --set options.max_num_seqs=16,32,64
