@@ -29,12 +29,12 @@ def living(run: Run, units: Iterable[str]) -> Tuple[str, ...]:
 def claim_of(
     run: Run, units: Tuple[str, ...], others: Iterable[str], recorded: Optional[Launched]
 ) -> Claim:
-    """Claim what is left of `units`; whatever lies in a living unit of `others` is spared.
+    """Claim what is left of `units`; whatever lies in one of `others` is spared, recorded or not.
 
     So is whatever lies in our own cgroup.
     """
     launched: FrozenSet[Key] = recorded.keys() if recorded else frozenset()
     old = recorded.cgroups if recorded else ()
     cgroups = tuple(dict.fromkeys((*cgroups_of(run, units), *old)))
-    spared = (*cgroups_of(run, living(run, others)), Processes().own_cgroup())
+    spared = (*cgroups_of(run, others), Processes().own_cgroup())
     return Claim(cgroups, launched, spared, units)

@@ -59,10 +59,10 @@ class Ladder:
         """Free what ours held, or raise NotFreedError; says in a few words what was done."""
         now = self._look()
         if before.lines:
-            self._told("stop", before.lines, self._ours(now), began_ms)
-        if any(self.claim.reached_by_unit(one) for one in now.ours(self.claim)):
-            now = self._rung("cgroup", now, self._kill_units, self._ours)
-        if now.ours(self.claim):
+            self._told("stop", before.lines, _lines(now, self._ours(now)), began_ms)
+        if self._in_units(now):
+            now = self._rung("cgroup", now, self._kill_units, self._in_units)
+        if self._ours(now):
             now = self._rung("holders", now, self._kill_ours, self._ours)
         if self.may_kill:
             self._rung("named", now, self._kill_named, self._named)
@@ -75,17 +75,18 @@ class Ladder:
         name: str,
         before: Sight,
         act: Callable[[Sight], Tuple[str, ...]],
-        held: Callable[[Sight], Tuple[str, ...]],
+        meant: Callable[[Sight], Tuple[Process, ...]],
     ) -> Sight:
-        """Act once, and wait a while until nothing is held any more; tell both sides of it."""
+        """Act once, and wait a while until nobody who is meant is left; tell both sides of it."""
         began = self.clock.boot_ms()
         until = min(began + 1000 * RUNG_S, self.until_ms)
         said = act(before)
         now = self._look()
-        while held(now) and self.clock.boot_ms() < until:
+        while meant(now) and self.clock.boot_ms() < until:
             self.clock.sleep(_POLL_S)
             now = self._look()
-        self._told(name, held(before), held(now), began, "; ".join(said))
+        sides = _lines(before, meant(before)), _lines(now, meant(now))
+        self._told(name, *sides, began, "; ".join(said))
         return now
 
     def _kill_units(self, _now: Sight) -> Tuple[str, ...]:
@@ -97,7 +98,7 @@ class Ladder:
         """End each of ours, and what they start while they are ended."""
         said: Dict[Key, str] = {}
         fresh = now.ours(self.claim)
-        while fresh:
+        while fresh and self.clock.boot_ms() < self.until_ms:
             said.update({one.key: self.hands.kill(one, self.claim.is_ours) for one in fresh})
             self.clock.sleep(_POLL_S)
             fresh = tuple(one for one in self._look().ours(self.claim) if one.key not in said)
@@ -123,12 +124,14 @@ class Ladder:
     def _is_foreign(self, process: Process) -> bool:
         return self.claim.side(process) is Side.FOREIGN
 
-    def _ours(self, now: Sight) -> Tuple[str, ...]:
-        return now.lines(self.claim)
+    def _ours(self, now: Sight) -> Tuple[Process, ...]:
+        return now.ours(self.claim)
 
-    def _named(self, now: Sight) -> Tuple[str, ...]:
-        strangers = now.strangers(self.claim)
-        return tuple(now.line(one) for one in strangers if one.id in self.may_kill)
+    def _in_units(self, now: Sight) -> Tuple[Process, ...]:
+        return tuple(one for one in self._ours(now) if self.claim.reached_by_unit(one))
+
+    def _named(self, now: Sight) -> Tuple[Process, ...]:
+        return tuple(one for one in now.strangers(self.claim) if one.id in self.may_kill)
 
     # --- the end -------------------------------------------------------------------------------
 
@@ -188,6 +191,10 @@ class Ladder:
     ) -> None:
         took = self.clock.boot_ms() - began_ms
         self.tell(Rung(self.part, rung, before, after, took, sentence))
+
+
+def _lines(sight: Sight, processes: Tuple[Process, ...]) -> Tuple[str, ...]:
+    return tuple(sight.line(one) for one in processes)
 
 
 def _freed(answer: str) -> Freed:

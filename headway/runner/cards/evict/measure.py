@@ -39,7 +39,8 @@ def owed(sight: Sight, claim: Claim, boot_id: str) -> Owed:
         ours[card.uuid] = sum(h.used or 0 for h in mine)
         others[card.uuid] = sum(h.used or 0 for h in rest)
         used[card.uuid] = card.used or 0
-    return Owed(boot_id, ours, used, others, sight.lines(claim))
+    lines = tuple(sight.line(one) for one in sight.holders_of(claim))
+    return Owed(boot_id, ours, used, others, lines)
 
 
 def missing(before: Owed, now: Sight, claim: Claim) -> Tuple[str, ...]:

@@ -65,17 +65,6 @@ class Sight:
             if not any(h.used is None and (h.pid, h.started) in here for h in card.holders)
         }
 
-    def lines(self, claim: Claim) -> Tuple[str, ...]:
-        """Word what ours hold, a line a card, and who of ours is left without being listed."""
-        rows = [
-            f"card {card.index}: {size(card.used or 0)} used, {_said(mine)} of ours"
-            for card, mine, _ in self.split(claim)
-            if mine
-        ]
-        listed = self._listed()
-        left = (one for one in self.ours(claim) if one.key not in listed)
-        return (*rows, *(self.line(one) for one in left))
-
     def line(self, process: Process) -> str:
         """Word one process with what it holds."""
         held = [
@@ -94,9 +83,3 @@ class Sight:
 def size(count: int) -> str:
     """Write bytes as memory of a card is written."""
     return f"{count / 2**30:.1f} GiB"
-
-
-def _said(holders: Tuple[Holder, ...]) -> str:
-    total = size(sum(h.used or 0 for h in holders))
-    unsaid = "" if all(h.used is not None for h in holders) else " (NVML does not say all)"
-    return f"pid {', '.join(h.name() for h in holders)}: {total}{unsaid}"

@@ -95,7 +95,7 @@ def test_workers_that_outlived_their_front_are_ended_with_their_cgroup(table: Ta
     assert (table.units, attempt.rungs()) == (["engine.service"], ["stop", "cgroup"])
     stopped, killed = (body for body in attempt.told if isinstance(body, Rung))
     assert stopped.before == stopped.after == killed.before
-    assert killed.before[0] == "card 0: 83.0 GiB used, pid 11:110: 83.0 GiB of ours"
+    assert killed.before[0] == f"pid 11:110 (VLLM::Worker) in {ENGINE} holds 83.0 GiB of card 0"
     assert killed.after == ()
 
 
