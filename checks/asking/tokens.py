@@ -11,7 +11,8 @@ from headway_checks.asking.stream import usage_of
 
 PERCENT = 1  # a prompt that misses its length by more is rejected
 _SAMPLE = 2000  # characters that are counted to begin with
-_TRIES = 3  # a draft and its correction, and once more where a text is uneven
+_TRIES = 5  # a draft and its correction do; short prompts of an uneven text take more
+_NEAR = 200  # within a half of a percent it is not tried again
 
 
 class Ruler:
@@ -45,16 +46,19 @@ class Ruler:
 
         Returns it with its counted tokens, None where only an answer's usage will tell.
         """
-        fixed = len(make(0))
+        fixed, best = len(make(0)), ("", 0)
         characters = tokens / self.density(name)
         for _ in range(_TRIES):
             prompt = make(max(0, round(characters) - fixed))
             count = self.count(prompt)
-            if count is None or abs(count - tokens) * 1000 <= tokens:
+            if count is None:
+                return prompt, None
+            best = min(best, (prompt, count), key=lambda one: abs(one[1] - tokens))
+            if abs(best[1] - tokens) * _NEAR <= tokens:
                 break
             self.learn(name, prompt, count)
             characters = len(prompt) + (tokens - count) / self.density(name)
-        return prompt, count
+        return best
 
     def density(self, name: str) -> float:
         """Give the tokens a character of a text takes, from one request at first."""

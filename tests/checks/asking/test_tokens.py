@@ -51,7 +51,7 @@ def test_150k_tokens_in_under_a_second_and_100_mb() -> None:
 
 @pytest.mark.parametrize("wanted", [200, 1000, 4000, 32_000])
 def test_few_requests_count(wanted: int) -> None:
-    """A sample, a draft and its correction."""
+    """A sample, a draft and its correction; short prompts may take more."""
     made = met(**COUNTS)
     table = made.tools.http
 
@@ -59,7 +59,7 @@ def test_few_requests_count(wanted: int) -> None:
 
     assert not tokens.off(counted, wanted)
     assert isinstance(table, Tables)
-    assert table.asked.count("/tokenizePOST") <= 4
+    assert table.asked.count("/tokenizePOST") <= (6 if wanted < 1000 else 3)
 
 
 def test_an_engine_without_tokenize_counts_by_its_usage() -> None:
