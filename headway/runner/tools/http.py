@@ -4,15 +4,13 @@ import io
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Callable, Dict, Iterator, Optional, Type
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Optional, Type
 
 from headway.wire.tools import HttpAnswer, Piece, Unreached
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
     from socket import socket
-
-    from _typeshed import WriteableBuffer
 
 BODY_LIMIT = 16 * 1024 * 1024  # bytes of an answer that are kept
 _CHUNK = 64 * 1024
@@ -116,7 +114,7 @@ class _Until(io.RawIOBase):
         """Say yes."""
         return True
 
-    def readinto(self, buffer: "WriteableBuffer") -> Optional[int]:
+    def readinto(self, buffer: Any) -> Optional[int]:  # noqa: ANN401 # whatever takes bytes
         """Read what is there, or wait for it as long as there is time."""
         left = self._until - time.monotonic()
         if left <= 0:
