@@ -1,10 +1,13 @@
-"""The host can take the release: disk, inodes, memory, and no foreign process on its ports."""
+"""The host can take the release: room, ports, time, and its cards free and to be opened."""
 
+import time
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
 from headway.wire.evidence import by_hand, holder
+from headway.wire.freeze import Freeze, FreezeError, frozen
 from headway.wire.gate import Answered, Judgement, Measurement, Subject
+from headway.wire.machine_class import MachineClass
 from headway.wire.tools import Tools
 from headway.wire.verdict import Verdict
 
@@ -19,21 +22,36 @@ class Params:
 
     `free_mib` is room by path, in MiB; each of those file systems must have `inodes` left, too.
     `memory_mib` must be available, 0 does not ask. `ports` are the part's own where none is given.
+    `freeze` are times in which nothing is rolled out.
+
+    Cards are looked at where any are asked for: `gpus` by index or UUID, else the first `cards` of
+    the machine, each with `card_mib` MiB or `card_percent` of its memory free. `machine` is what
+    the inventory declares of the host's class, which the machine must not contradict.
     """
 
     free_mib: Dict[str, int] = field(default_factory=lambda: {"/": 100})
     inodes: int = 1000
     memory_mib: int = 0
     ports: Optional[Tuple[int, ...]] = None
+    freeze: Tuple[Freeze, ...] = ()
+    gpus: Tuple[str, ...] = ()
+    cards: int = 0
+    card_mib: int = 0
+    card_percent: int = 0
+    machine: MachineClass = field(default_factory=MachineClass)
 
 
 def judge(params: Params, subject: Optional[Subject], tools: Tools) -> Answered:
     """Name everything that is lacking, not only the first thing.
 
-    The part's own unit may hold a port, and so may one that leaves with this transition: they are
-    stopped before the new one starts.
+    The part's own unit may hold a port or a card, and so may one that leaves with this transition:
+    they are stopped before the new one starts.
     """
-    lacking = [*_disk(params, tools), *_memory(params, tools)]
+    try:
+        closed = frozen(params.freeze, int(time.time()))
+    except FreezeError as error:
+        return Judgement(Verdict.INVALID, (str(error),))
+    lacking = [*([closed] if closed else []), *_disk(params, tools), *_memory(params, tools)]
     ports = tools.part.listens if params.ports is None else params.ports
     for port in ports:
         lacking.extend(
@@ -45,13 +63,28 @@ def judge(params: Params, subject: Optional[Subject], tools: Tools) -> Answered:
         by_hand(["df", "-m", *params.free_mib]),
         *(by_hand(["ss", "-ltnp", f"sport = :{port}"]) for port in ports),
     ]
+    said = [f"room on {', '.join(params.free_mib) or 'no path asked for'}; ports free: {[*ports]}"]
+    if params.gpus or params.cards or params.machine.cards:
+        short, found = _cards(params, subject, tools)
+        lacking += short
+        said += found
+        again.append(by_hand(["nvidia-smi"]))
     if lacking:
         return Judgement(Verdict.FAIL, (*lacking, *again))
     free = tools.host.memory_available_bytes()
-    said = f"room on {', '.join(params.free_mib) or 'no path asked for'}; ports free: {list(ports)}"
-    return Judgement(
-        Verdict.PASS, (said, *again), (Measurement("memory_available", free, "bytes"),)
-    )
+    measured = Measurement("memory_available", free, "bytes")
+    return Judgement(Verdict.PASS, (*said, *again), (measured,))
+
+
+def _cards(params: Params, subject: Optional[Subject], tools: Tools) -> Tuple[List[str], List[str]]:
+    """Ask of the cards; what asks travels only to hosts that show a driver."""
+    try:
+        from headway_checks.carding import readiness
+    except ImportError:
+        return ["cards are asked for, and this machine shows no NVIDIA driver"], []
+    room = params.card_mib, params.card_percent
+    need = readiness.Need(params.gpus, params.cards, *room, params.machine)
+    return readiness.judged(need, subject, tools)
 
 
 def _disk(params: Params, tools: Tools) -> List[str]:

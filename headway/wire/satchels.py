@@ -12,13 +12,13 @@ FILE = "satchels.json"
 _CHECKS = "headway_checks/"
 _ACCEPTANCE = (
     *("asking/", "texts/", "config.py", "metrics.py", "needle.py", "decode.py", "burst.py"),
-    *("chat.py", "swap.py", "soak.py", "watch.py", "thermal.py"),
+    *("chat.py", "swap.py", "soak.py", "watch.py", "thermal.py", "gpu.py"),
 )
 SATCHELS: Dict[str, Tuple[str, ...]] = {
     "cards": (
         "headway/runner/cards/",
         "pynvml.py",
-        *(_CHECKS + name for name in ("carding/", "gpu.py", "nccl.py")),
+        *(_CHECKS + name for name in ("carding/", "nccl.py")),
     ),
     "acceptance": tuple(_CHECKS + name for name in _ACCEPTANCE),
 }

@@ -36,6 +36,7 @@ from tests.checks.spoken import Spoken, tokens_of
 
 CHECKS = Path(__file__).parents[2] / "checks"
 UNIT = "web.service"
+NO_CUDA = 'headway {"library": "", "trouble": "no libcuda.so.1"}'
 ENV_FILE = "/etc/headway/web.env"
 CGROUP = "/system.slice/web.service"
 MIB = 1024 * 1024
@@ -215,6 +216,8 @@ class Tables:
         if list(argv[:1]) == ["cat"]:
             text = self.world.get("files", {}).get(argv[1])
             row = {"code": 1} if text is None else {"stdout": text}
+        if list(argv[:1]) == ["systemd-run"]:
+            row = self.world.get("program", {"stdout": NO_CUDA})
         self.asked.append(f"{list(argv)} {stdin!r} {dict(env or {})} {deadline_s}")
         out, err = (row.get(name, "").encode() for name in ("stdout", "stderr"))
         return Ran(tuple(argv), row.get("code", 0), out, err, row.get("took_ms", 5))

@@ -46,5 +46,5 @@ def test_a_check_keeps_to_its_form(kind: str) -> None:
     assert module.__doc__
     assert module.__doc__.splitlines()[0].endswith(".")
     assert module.Params.__dataclass_params__.frozen
-    assert getattr(module, "WHEN", "before") == "before"
+    assert getattr(module, "WHEN", "before") in ("before", "between", "last")
     assert getattr(module, "DEADLINE_S", 1) > 0

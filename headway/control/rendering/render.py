@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headway.control.baselines import baseline_of, name_of
+from headway.control.baselines import CLASS, baseline_of, name_of
 from headway.control.errors import ConfigError
 from headway.control.fleet import Fleet
 from headway.control.inventory.model import Host, Instance, Value
 from headway.control.rendering import roles
+from headway.control.rendering.machine_class import CLASSES, MACHINE, machine_of
 from headway.control.rendering.maker import Maker, typed
 from headway.control.rendering.roles import GATE_KEYS, Entry
 from headway.control.rendering.scope import Scope, secrets_in
@@ -24,7 +25,7 @@ from headway.wire.loader import WireError, load
 from headway.wire.release import Part, Release, SubjectSpec, release_of
 from headway.wire.resources import File, Sysctl, Unit
 
-BUILTIN = {"venv_root": "/opt/headway/venvs"}
+BUILTIN = {"venv_root": "/opt/headway/venvs", CLASS: "", CLASSES: {}, "freeze": []}
 """Variables that everything may use and any inventory may set."""
 
 
@@ -95,6 +96,7 @@ class _Instance:
             "role": instance.role,
         }
         scope = Scope(values, fixed, Templates(sources.included, reveal))
+        scope = scope.with_fixed({MACHINE: machine_of(scope, values)})
         self.maker = Maker(sources, scope, reveal)
         given = instance.vars.get("options") or host.vars.get("options")
         self.options_at = given.where if given else instance.where

@@ -8,6 +8,7 @@ import pytest
 
 from headway.control.rendering.render import Rendered, render
 from headway.control.rendering.unit_file import last, settings
+from headway.wire.env_text import environment as environment_of
 from headway.wire.resources import File, LockedVenv, Sysctl, Unit
 from tests.control.rendering.fleets import fleet, host
 
@@ -15,6 +16,17 @@ ENGINES: dict[str, dict[str, Any]] = {
     "llama_cpp": {"model": "/opt/models/copy.gguf", "options": {"ctx_size": 4096, "-np": 2}},
     "vllm": {"model": "Qwen/Qwen3-8B", "options": {"max_model_len": 4096}},
     "sglang": {"model": "/opt/models/qwen", "options": {"mem_fraction_static": 0.85}},
+}
+H200X2: dict[str, Any] = {
+    "class": "h200x2",
+    "classes": {
+        "h200x2": {
+            "cards": 2,
+            "card": "NVIDIA H200",
+            "p2p": True,
+            "nccl": {"NCCL_P2P_LEVEL": "NVL"},
+        }
+    },
 }
 VENV = {"lock": "engine.lock", "nccl": {"NCCL_P2P_LEVEL": "SYS"}}
 
@@ -95,6 +107,64 @@ def test_an_engine_is_judged_by_every_gate_there_is(role: str, tmp_path: Path) -
     assert marker.params["by_hand"][-1] == marker.params["argv"][-1]
     assert asked["prompt"].endswith(" The secret marker is")
     assert "urllib.request" in marker.params["argv"][3]
+
+
+@pytest.mark.parametrize(
+    ("role", "options", "cards", "percent"),
+    [
+        ("vllm", {"tensor_parallel_size": 2, "gpu_memory_utilization": 0.8}, 2, 80),
+        ("vllm", {}, 1, 90),
+        ("sglang", {"tp_size": 2}, 2, 85),
+        ("llama_cpp", {}, 2, 0),
+    ],
+)
+def test_an_engine_on_a_declared_class_proves_its_cards(
+    role: str, options: dict[str, Any], cards: int, percent: int, tmp_path: Path
+) -> None:
+    """It asks for the cards its options take; with several of them NCCL has to say what it uses."""
+    variables = {**ENGINES[role], **VENV, **H200X2, "options": options}
+    del variables["nccl"]
+
+    made = rendered(tmp_path, role, **variables)
+
+    gates = {gate.kind: gate.params for gate in made.gates}
+    asked = gates["ready"]
+    assert (asked["cards"], asked["card_percent"]) == (cards, percent)
+    assert asked["machine"]["name"] == "h200x2"
+    assert "gpu" in gates
+    (environment,) = (one for one in made.release.parts[0].resources if isinstance(one, File))
+    values = environment_of(made.blobs[environment.blob.sha256].decode())
+    talking = cards > 1 and role != "llama_cpp"
+    assert ("nccl" in gates) is talking
+    assert (values.get("NCCL_DEBUG"), values.get("PYTHONUNBUFFERED")) == (
+        ("INFO", "1") if talking else (None, None)
+    )
+    if talking:
+        assert gates["nccl"]["via"] == "P2P"
+        assert values["NCCL_P2P_LEVEL"] == "NVL"
+
+
+def test_an_engine_takes_the_cards_it_is_given(tmp_path: Path) -> None:
+    """By index as nvidia-smi counts them, which CUDA does only when it is told to."""
+    made = rendered(tmp_path, "vllm", **ENGINES["vllm"], **VENV, gpus=[1, "GPU-b"])
+
+    (environment,) = (one for one in made.release.parts[0].resources if isinstance(one, File))
+    values = environment_of(made.blobs[environment.blob.sha256].decode())
+    assert (values["CUDA_DEVICE_ORDER"], values["CUDA_VISIBLE_DEVICES"]) == (
+        "PCI_BUS_ID",
+        "1,GPU-b",
+    )
+    assert made.gates[1].params["gpus"] == ["1", "GPU-b"]
+
+
+def test_p2p_that_is_switched_off_is_not_expected(tmp_path: Path) -> None:
+    """The class grants it, and this instance does without: nccl only tells."""
+    own = {**ENGINES["vllm"], **VENV, **H200X2, "options": {"tensor_parallel_size": 2}}
+
+    made = rendered(tmp_path, "vllm", **{**own, "nccl": {"NCCL_P2P_DISABLE": 1}})
+
+    (gate,) = (gate for gate in made.gates if gate.kind == "nccl")
+    assert gate.params["via"] == ""
 
 
 def test_a_gpu_host_holds_what_its_class_declares(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""What the checks of cards share: ready, gpu and nccl. It travels with what reads NVML."""
