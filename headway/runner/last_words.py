@@ -21,6 +21,7 @@ _KERNEL = re.compile(
 )
 _KERNEL_LINES = 2000
 _UNKNOWN_START_S = 15 * 60
+_STARTING = "7d4958e842da4a758f6c1cdc7b36dcc5"
 _STOPPING, _STOPPED = "de5b426a63be47a7b6ac3eaac82e2f6f", "9d1aaa27d60140bd96365438aad20286"
 _BEFORE_S = 30
 _ASKERS = ("sudo", "su", "CRON", "crond", "systemctl", "polkitd", "pkexec", "sshd", "sshd-session")
@@ -51,26 +52,36 @@ def of_the_taken(run: Run, launch: Subject) -> Tuple[str, ...]:
     since, until = at_us // 1_000_000 - _BEFORE_S, at_us // 1_000_000 + 1
     around = _entries(run, f"--since=@{since}", f"--until=@{until}")
     before = [one for one in around if int(one.get("__REALTIME_TIMESTAMP", 0)) <= at_us]
-    who = [*_asked(before), *_started(before, launch.unit)][-_SHOWN:]
+    who = (_ordered(before) or [*_logged_in(before), *_started(before, launch.unit)])[-_SHOWN:]
     when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at_us / 1_000_000))
     by = who or ["the journal does not say for whom"]
     return (f"stopped by a {stops[0].get('JOB_TYPE', 'stop')} job at {when}", *by)
 
 
-def _asked(entries: Iterable[Dict[str, Any]]) -> List[str]:
-    """Find who gave an order, or logged in, last."""
-    named = [one for one in entries if one.get("SYSLOG_IDENTIFIER") in _ASKERS]
-    orders = [one for one in named if _ORDERS.search(_text(one))]
-    logins = [one for one in named if _text(one).startswith("Accepted ")]
-    return [f"before it, {one['SYSLOG_IDENTIFIER']}: {_text(one)}" for one in orders or logins]
+def _ordered(entries: Iterable[Dict[str, Any]]) -> List[str]:
+    """Find orders that were given to systemd."""
+    return [_told(one) for one in _by_askers(entries) if _ORDERS.search(_text(one))]
+
+
+def _logged_in(entries: Iterable[Dict[str, Any]]) -> List[str]:
+    """Find who came in over SSH: root needs no sudo."""
+    return [_told(one) for one in _by_askers(entries) if _text(one).startswith("Accepted ")]
+
+
+def _by_askers(entries: Iterable[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    return [one for one in entries if one.get("SYSLOG_IDENTIFIER") in _ASKERS]
+
+
+def _told(entry: Dict[str, Any]) -> str:
+    return f"before it, {entry['SYSLOG_IDENTIFIER']}: {_text(entry)}"
 
 
 def _started(entries: Iterable[Dict[str, Any]], unit: str) -> List[str]:
-    """Find what systemd began to start: a unit that conflicts stops ours."""
+    """Find what systemd was starting then: a unit that conflicts stops ours."""
     return [
-        f"before it, systemd: {_text(one)}"
+        _told(one)
         for one in entries
-        if one.get("_PID") == "1" and one.get("JOB_TYPE") == "start" and one.get("UNIT") != unit
+        if one.get("MESSAGE_ID") == _STARTING and one.get("UNIT") != unit
     ]
 
 

@@ -9,6 +9,7 @@ from headway.wire.tools import JournalLine
 from tests.runner.resources.scripted import Scripted
 
 LAUNCH = Subject("engine.service", "aa", 5_000_000, "b", 4242, "/system.slice/engine.service", 0)
+STARTING = "7d4958e842da4a758f6c1cdc7b36dcc5"
 STOPPING = "de5b426a63be47a7b6ac3eaac82e2f6f"
 AT_US = 1_795_991_672_000_000
 
@@ -98,7 +99,8 @@ def test_without_an_order_a_login_tells() -> None:
 
 def test_a_conflicting_unit_tells() -> None:
     """Conflicts= stops ours for the sake of another one."""
-    begun = entry(0.1, "Starting batch.service", _PID="1", JOB_TYPE="start", UNIT="batch.service")
+    by = {"MESSAGE_ID": STARTING, "SYSLOG_IDENTIFIER": "systemd", "UNIT": "batch.service"}
+    begun = entry(0.1, "Starting batch.service", **by)
 
     assert stopped(begun)[1:] == ("before it, systemd: Starting batch.service",)
 
