@@ -6,7 +6,7 @@ between stop and eviction leaves its successor the same debt. It is void after a
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Dict, Optional, Tuple
+from typing import Dict, Optional, Set, Tuple
 
 from headway.runner.cards.evict.claim import Claim
 from headway.runner.cards.evict.claiming import claim_of
@@ -34,7 +34,7 @@ def is_guest(disk: Disk) -> bool:
 
 
 class Eviction:
-    """Frees the cards of the parts of one transition."""
+    """Frees the cards of the parts of one transition; `killed` are those that took a kill."""
 
     def __init__(  # noqa: PLR0913, PLR0917 # the seams of a transition
         self,
@@ -53,6 +53,7 @@ class Eviction:
         self._launches = Launches(machine.disk, clock.boot_id())
         self._hands = hands or RealHands(machine.run)
         self._debts: Dict[str, _Debt] = {}
+        self.killed: Set[str] = set()
 
     def note(self, part: str, units: Tuple[str, ...], others: Tuple[str, ...]) -> None:
         """Write down who `units` are and what they hold of which card, before they are stopped.
@@ -82,6 +83,7 @@ class Eviction:
         self._watch.expect(limit_s + 2 * LOOK_S)
         recorded = self._launches.of(part)
         guest = is_guest(self._machine.disk)
+        held = any(debt.owed.ours.values()) or debt.owed.blind
         ladder = Ladder(
             hands=self._hands,
             claim=debt.claim,
@@ -91,9 +93,10 @@ class Eviction:
             until_ms=self._clock.boot_ms() + 1000 * limit_s,
             may_kill=orders.may_kill,
             node=partial(self._ask, part) if guest else None,
-            idle=(recorded.idle if recorded else {}) or ({} if guest else None),
+            idle=(recorded.idle if recorded else {}) or ({} if guest and held else None),
         )
         done = ladder.climb(debt.owed, debt.at_ms)
+        self.killed.update({part} if ladder.killed else ())
         self._machine.disk.remove(self._path(part))
         return done
 

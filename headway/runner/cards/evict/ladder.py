@@ -42,6 +42,7 @@ class Ladder:
     `node` asks the node of a guest, None on a machine of its own. `idle` are the bytes of each
     card that nobody explained when the release was accepted, None where no cards were seen then.
     `reclaim` makes the claim anew before each look: what somebody starts meanwhile is spared.
+    `killed` says, afterwards, whether any of ours had to be.
     """
 
     hands: Hands
@@ -54,6 +55,7 @@ class Ladder:
     node: Optional[AskNode] = None
     idle: Optional[Dict[str, int]] = None
     reclaim: Optional[Callable[[], Claim]] = None
+    killed: bool = False
 
     def climb(self, before: Owed, began_ms: int) -> str:
         """Free what ours held, or raise NotFreedError; says in a few words what was done."""
@@ -61,8 +63,10 @@ class Ladder:
         if before.lines:
             self._told("stop", before.lines, _lines(now, self._ours(now)), began_ms)
         if self._in_units(now):
+            self.killed = True
             now = self._rung("cgroup", now, self._kill_units, self._in_units)
         if self._ours(now):
+            self.killed = True
             now = self._rung("holders", now, self._kill_ours, self._ours)
         if self.may_kill:
             self._rung("named", now, self._kill_named, self._named)
@@ -168,6 +172,7 @@ class Ladder:
             detail = canonical({"cgroup": cgroup, "held": list(held)}).decode()
             freed = _freed(node(detail, left_s))
             ended += len(freed.ended)
+            self.killed |= bool(freed.ended)
             rows = tuple(f"pid {h.name()} ({h.command}) in {h.cgroup}" for h in freed.left)
             took = self.clock.boot_ms() - began
             self.tell(Rung(self.part, "node", held, rows, took, freed.sentence))

@@ -21,6 +21,7 @@ class Owed:
     """What ours held of each card, by UUID, before they were stopped; bytes.
 
     `others` is what NVML counted for everybody else. `lines` say who it was. `boot_id` voids it.
+    `blind`: NVML named numbers that are nobody here, so it may not know ours either.
     """
 
     boot_id: str
@@ -28,6 +29,7 @@ class Owed:
     used: Dict[str, int] = field(default_factory=dict)
     others: Dict[str, int] = field(default_factory=dict)
     lines: Tuple[str, ...] = ()
+    blind: bool = False
 
 
 def owed(sight: Sight, claim: Claim, boot_id: str) -> Owed:
@@ -40,7 +42,8 @@ def owed(sight: Sight, claim: Claim, boot_id: str) -> Owed:
         others[card.uuid] = sum(h.used or 0 for h in rest)
         used[card.uuid] = card.used or 0
     lines = tuple(sight.line(one) for one in sight.holders_of(claim))
-    return Owed(boot_id, ours, used, others, lines)
+    blind = any(not h.started for card in sight.cards for h in card.holders)
+    return Owed(boot_id, ours, used, others, lines, blind)
 
 
 def missing(before: Owed, now: Sight, claim: Claim) -> Tuple[str, ...]:

@@ -12,7 +12,7 @@ from headway.runner.cards.evict.process import Key, Process
 from headway.wire.cards import Card, Holder
 from headway.wire.evidence import shown
 
-_CONTEXT = "/dev/nvidia-uvm"  # only a CUDA context opens it; nvidia-smi and DCGM do not
+_CONTEXT = "/dev/nvidia-uvm"
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Sight:
         return tuple(one for one in self.processes if claim.is_ours(one))
 
     def holders_of(self, claim: Claim) -> Tuple[Process, ...]:
-        """Name the processes of ours that hold a card."""
-        return tuple(one for one in self.ours(claim) if self.holds(one))
+        """Name the processes of ours that hold a card, or may: NVML may not know their numbers."""
+        return tuple(one for one in self.ours(claim) if self.holds(one) or _CONTEXT in one.devices)
 
     def strangers(self, claim: Claim) -> Tuple[Process, ...]:
         """Name the processes that hold a card and are neither ours nor a neighbour's."""
@@ -38,9 +38,10 @@ class Sight:
         )
 
     def holds(self, process: Process) -> bool:
-        """Say whether it holds a card: it has a context open, or is listed and has a card open."""
-        if _CONTEXT in process.devices:
-            return True
+        """Say whether a process holds a card: NVML lists it, and it has one open.
+
+        To have one open says little: whoever asks NVML has, /dev/nvidia-uvm too (driver 580).
+        """
         return bool(process.devices) and process.key in self._listed()
 
     def bytes_of(self, process: Process) -> int:
