@@ -120,7 +120,9 @@ class Sources:
         """Give the last group of the last line that matches."""
         hits = (hit for line in reversed(self.lines) if (hit := re.search(regex, line)))
         hit = next(hits, None)
-        return "" if hit is None else next((one for one in reversed(hit.groups()) if one), "")
+        if hit is None:
+            return ""
+        return "0" if hit.lastgroup == "off" else str(hit[hit.lastindex or 0])
 
     def _labelled(self, at: str) -> str:
         name, _, label = at.rstrip("}").partition("{")

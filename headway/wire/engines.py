@@ -55,10 +55,10 @@ class Span:
 class Reading:
     """A place where it shows what an engine runs with.
 
-    `of` is "log" (`at` is a regex; the last line counts), "metrics" (`at` is series{label}, or a
-    series for its value), "argv" (`at` is an option), "default" (`at` is what the engine takes
-    unasked), one of `Engine.paths` or a file of the checkpoint (`at` is a path into their JSON,
-    "" the whole text). `times` is a path to a number that multiplies it.
+    `of` is "log" (`at` is a regex; the last line counts, its group `off` means 0), "metrics" (`at`
+    is series{label}, or a series for its value), "argv" (`at` is an option), "default" (`at` is
+    what the engine takes unasked), one of `Engine.paths` or a file of the checkpoint (`at` is a
+    path into their JSON, "" the whole text). `times` is a path to a number that multiplies it.
     """
 
     of: str

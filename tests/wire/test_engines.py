@@ -1,5 +1,6 @@
 """What is known of the engines holds against what real ones wrote."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from headway.wire.findings import findings
 
 CASES = Path(__file__).parents[1] / "cases" / "engines"
 CAUSES: list[dict[str, Any]] = yaml.safe_load((CASES / "causes.yaml").read_text())
+
+DEGRADATIONS: list[list[str]] = yaml.safe_load((CASES / "degradations.yaml").read_text())
 
 
 def lines(name: str) -> list[str]:
@@ -60,6 +63,55 @@ def test_a_table_is_whole(name: str) -> None:
     assert {"health", "models", "completion", "metrics"} <= set(table.paths)
     for one in (*table.causes, *table.symptoms, *table.errors, *table.named):
         assert one.finding in findings(), one.id
+
+
+@pytest.mark.parametrize("name", engines.names())
+def test_what_a_table_says_of_settings_can_be_looked_up(name: str) -> None:
+    """Log lines compile and give a group, paths exist, and spans speak of names that are used."""
+    table = engines.engine(name)
+    places = [place for one in table.settings.values() for place in (*one.asked, *one.reads)]
+    fields = {*table.paths.values(), *table.reasoning}
+    series = {one for names in table.counters.values() for one in names}
+    labelled = {place.at.partition("{")[0] for place in places if place.of == "metrics"}
+
+    assert {"context", "kv_dtype", "draft_depth", "version"} <= table.settings.keys()
+    assert table.spans.keys() <= fields | series | labelled
+    assert set(table.absent_when_off) <= table.counters.keys()
+    for place in places:
+        files = place.of.endswith((".json", ".jinja"))
+        assert files or place.of in {"log", "metrics", "argv", "default", *table.paths}
+        assert place.of != "log" or re.compile(place.at).groups == 1 + ("?P<off>" in place.at)
+    for wanted in filter(None, (table.requested, table.resolved)):
+        assert wanted in table.paths or table.pattern(wanted), wanted
+
+
+@pytest.mark.parametrize(
+    ("span", "words"),
+    [
+        (engines.Span(since="0.18.0"), "from 0.18.0 on"),
+        (engines.Span("0.8.5", "0.11.2"), "from 0.8.5 on, up to 0.11.2"),
+        (engines.Span("0.5.6", before="/old"), "from 0.5.6 on, /old before"),
+        (engines.Span(), ""),
+    ],
+)
+def test_a_span_is_worded(span: engines.Span, words: str) -> None:
+    """People compare it with the version they run."""
+    assert str(span) == words
+
+
+@pytest.mark.parametrize(("engine", "finding", "line"), DEGRADATIONS)
+def test_a_degradation_is_known_by_its_line(engine: str, finding: str, line: str) -> None:
+    """A run with such a finding never sets a baseline; engines word the same one differently."""
+    found = engines.matching(line, engines.engine(engine).named)
+
+    assert found is not None
+    assert found.finding == finding
+    assert findings()[finding].degradation
+
+
+def test_a_pool_that_shrank_is_a_degradation() -> None:
+    """It is seen by numbers, not by a line."""
+    assert findings()["kv-pool-shrunk"].degradation
 
 
 def test_every_finding_says_what_happens_what_helps_and_how_it_is_known() -> None:
