@@ -3,7 +3,7 @@
 What does it travels apart (headway/runner/cards/evict) and is loaded on a host with cards alone.
 """
 
-from typing import Protocol, Tuple
+from typing import AbstractSet, Protocol, Tuple
 
 from headway.runner import satchels
 from headway.runner.clock import Clock
@@ -20,7 +20,15 @@ class NotFreedError(Exception):
 
 
 class Freeing(Protocol):
-    """Frees the cards of parts. `others` are all units that are not the part's to stop."""
+    """Frees the cards of parts. `others` are all units that are not the part's to stop.
+
+    `killed` are the parts of which it had to kill a process.
+    """
+
+    @property
+    def killed(self) -> AbstractSet[str]:
+        """Name them."""
+        ...
 
     def note(self, part: str, units: Units, others: Units) -> None:
         """Write down what `units` hold, before they are stopped."""
@@ -41,6 +49,8 @@ class Freeing(Protocol):
 
 class NoCards:
     """A host without cards: nothing to free, and nothing to pay for it."""
+
+    killed: AbstractSet[str] = frozenset()
 
     def note(self, part: str, units: Units, others: Units) -> None:
         """Nothing is held."""

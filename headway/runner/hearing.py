@@ -98,7 +98,8 @@ class Hearing:
             accepted = self.work.records.state().accepted
             known = accepted[0].load_ms.get(part.name, 0) if accepted else 0
             others = beside(gate, self.criteria.gates, self._when)
-            question = Question(gate, part, known, self.units, between, others)
+            killed = part.name in {*self.work.steps.killed, *self.work.freeing.killed}
+            question = Question(gate, part, known, self.units, between, others, killed)
             report = self.work.judge(question)
         if gate.kind == "health" and report.verdict is Verdict.PASS:
             self._measure_load(part.name)

@@ -82,6 +82,7 @@ def judge_gate(  # noqa: PLR0913, PLR0917 # each is a seam of its own
     leaving: Tuple[str, ...] = (),
     between: bool = False,
     beside: Tuple[Gate, ...] = (),
+    killed: bool = False,
     differences: Differences = lambda _part: (),
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Report:
@@ -89,6 +90,7 @@ def judge_gate(  # noqa: PLR0913, PLR0917 # each is a seam of its own
 
     `leaving` are units that will be stopped before the part starts. `between`: they are stopped,
     and the part is written and not started yet. Gates `beside` it are asked all the while.
+    `killed`: what ran of the part before did not go by itself.
     """
     began = clock.boot_ms()
     until = began + 1000 * deadline_s_of(gate, check, load_ms)
@@ -104,6 +106,7 @@ def judge_gate(  # noqa: PLR0913, PLR0917 # each is a seam of its own
         leaving=leaving,
         between=between,
         companions=tuple((one, load_check(one.kind)) for one in beside),
+        killed=killed,
         differences=differences,
         should_stop=should_stop,
         hush=hushed(machine, part),
@@ -131,6 +134,7 @@ class _Asking:
     until: int
     leaving: Tuple[str, ...]
     between: bool
+    killed: bool
     companions: Tuple[Companion, ...]
     differences: Differences
     should_stop: Callable[[], bool]
@@ -198,6 +202,7 @@ class _Asking:
             self._left_s,
             leaving=tuple(launch.cgroup for launch in present if launch is not None),
             between=self.between,
+            killed=self.killed,
             baseline=self.gate.baseline,
             fate=lambda: self._fate(judged),
         )

@@ -84,6 +84,7 @@ class _Judge:
             leaving=question.leaving if early else (),
             between=question.between,
             beside=question.beside,
+            killed=question.killed,
             differences=_inside(self.machine),
             should_stop=self.should_stop,
         )

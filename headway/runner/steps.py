@@ -5,7 +5,7 @@ says whether the release is at fault (its unit does not start) or the machine (a
 `stuck`: going back would fail as this did (a process that cannot die holds the cards).
 """
 
-from typing import Callable, Iterable, Optional, Tuple
+from typing import Callable, Iterable, Optional, Set, Tuple
 
 from headway.runner import guard, resources, systemd
 from headway.runner.beneath import uncovered
@@ -42,7 +42,7 @@ class StepError(Exception):
 
 
 class Steps:
-    """The hands of one transition."""
+    """The hands of one transition. `killed` are parts of which a unit did not go by itself."""
 
     def __init__(
         self, machine: Machine, tell: Callable[[Body], None], clock: Clock, watch: Watch
@@ -51,6 +51,7 @@ class Steps:
         self.tell = tell
         self.clock = clock
         self.watch = watch
+        self.killed: Set[str] = set()
 
     # --- forward -----------------------------------------------------------------------------
 
@@ -61,7 +62,9 @@ class Steps:
             said = []
             for unit in units:
                 self.watch.expect(STOP_S + 30)
-                said.append(f"{unit} {systemd.stop(self.machine.run, unit, STOP_S)}")
+                how = systemd.stop(self.machine.run, unit, STOP_S)
+                self.killed.update({name} if how == systemd.KILLED else ())
+                said.append(f"{unit} {how}")
             return ", ".join(said)
 
         self._step(name, "stop", work, blame=False)

@@ -8,6 +8,7 @@ from typing import Dict, List, Mapping, Sequence, Tuple
 
 from headway.wire.tools import Ran, Run
 
+KILLED = "killed"
 _KILLED_S = 15  # for a unit to be gone once all of its cgroup got SIGKILL
 _DOWN = ("inactive", "failed")
 
@@ -54,7 +55,7 @@ def stop(run: Run, unit: str, deadline_s: int) -> str:
     after = show(run, unit, ["ActiveState", "Result"])
     if after["ActiveState"] not in _DOWN:
         raise SystemdError(f"{unit} is still {after['ActiveState']} after SIGKILL")
-    return "killed" if late or after["Result"] == "timeout" else "stopped"
+    return KILLED if late or after["Result"] == "timeout" else "stopped"
 
 
 def reset_failed(run: Run, unit: str) -> None:

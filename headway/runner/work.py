@@ -21,7 +21,8 @@ class Question:
     """A gate to be judged of a part. `load_ms` is its last load here, 0 where there is none.
 
     `leaving` are the units that are stopped before the part starts; `between`: they are, and the
-    part is not started yet. Gates `beside` it are asked all the while.
+    part is not started yet. Gates `beside` it are asked all the while. `killed`: what ran of the
+    part before did not go by itself.
     """
 
     gate: Gate
@@ -30,6 +31,7 @@ class Question:
     leaving: Tuple[str, ...] = ()
     between: bool = False
     beside: Tuple[Gate, ...] = ()
+    killed: bool = False
 
 
 Judge = Callable[[Question], Report]

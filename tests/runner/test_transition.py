@@ -111,6 +111,15 @@ def test_a_damaged_record_of_long_ago_stops_nothing(world: World, attempt: Attem
     assert attempt.state().accepted[2].release == old
 
 
+def test_gates_know_that_what_ran_before_had_to_be_killed(world: World, attempt: Attempt) -> None:
+    """A card may be left in disorder: `burst` asks more of the next launch, and of no other."""
+    attempt.bring(release_of((part(world, "router", "one"), part(world, "engine", "one"))))
+    assert world.after_kill == set()
+    world.systemd.stubborn.add("engine.service")
+    attempt.bring(release_of((part(world, "router", "two"), part(world, "engine", "two"))))
+    assert world.after_kill == {"engine"}
+
+
 def test_an_unchanged_neighbour_keeps_its_launch(world: World, attempt: Attempt) -> None:
     """The part is what restarts; the other one of the host runs on, unguarded."""
     router = part(world, "router", "one")

@@ -109,6 +109,7 @@ class Systemd:
         self.up: dict[str, str] = {}
         self.launches = 0
         self.log: list[str] = []
+        self.stubborn: set[str] = set()  # units whose stop takes SIGKILL
 
     def __call__(
         self,
@@ -170,7 +171,7 @@ class Systemd:
             "MainPID": "1" if launch else "0",
             "NRestarts": "0",
             "SubState": "running" if launch else "dead",
-            "Result": "success",
+            "Result": "timeout" if unit in self.stubborn and not launch else "success",
             "ExecMainStartTimestampMonotonic": "1",
             "Id": unit,
         }
@@ -245,6 +246,7 @@ class World:
         self.machine: Machine = machine_of(self.disk, self.systemd)
         self.clock = StillClock()
         self.judged: list[tuple[str, str]] = []
+        self.after_kill: set[str] = set()  # parts that were judged after a kill
         self.verdicts: dict[str, Verdict] = {}
         self.on_judge: Callable[[], object] = lambda: None
 
@@ -256,6 +258,7 @@ class World:
         gate, part, between = question.gate, question.part, question.between
         self.on_judge()
         self.judged.append((gate.kind, part.name))
+        self.after_kill.update({part.name} if question.killed else ())
         verdict, why = Verdict.PASS, "as it should be"
         if gate.kind == "in_place":
             wrong = [

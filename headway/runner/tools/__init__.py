@@ -25,6 +25,7 @@ def tools_of(  # noqa: PLR0913 # what the tools of a gate hang on
     *,
     leaving: Tuple[str, ...] = (),
     between: bool = False,
+    killed: bool = False,
     baseline: Optional[Baseline] = None,
     fate: Callable[[], Tuple[Fate, str]] = lambda: (Fate.SAME, ""),
 ) -> Tools:
@@ -39,6 +40,7 @@ def tools_of(  # noqa: PLR0913 # what the tools of a gate hang on
         part=part,
         leaving=leaving,
         between=between,
+        killed=killed,
         baseline=baseline,
         fate=fate,
         left_s=left_s,

@@ -40,6 +40,7 @@ class Attempt:
     answer: str | None = None
     told: list[Body] = field(default_factory=list)
     asked: list[object] = field(default_factory=list)
+    says_killed: bool = False
 
     def climb(self, before: Table | None = None) -> str:
         """Climb; the debt is what `before` shows, else what is so now."""
@@ -60,7 +61,9 @@ class Attempt:
             node=self._ask if self.answer is not None else None,
             idle=self.idle,
         )
-        return ladder.climb(debt, clock.boot_ms())  # type: ignore[arg-type]
+        said = ladder.climb(debt, clock.boot_ms())  # type: ignore[arg-type]
+        self.says_killed = ladder.killed
+        return said
 
     def rungs(self) -> list[str]:
         """Name the rungs that were told."""
@@ -93,6 +96,7 @@ def test_workers_that_outlived_their_front_are_ended_with_their_cgroup(table: Ta
     assert attempt.climb() == "166.0 GiB back"
     assert attempt.killed() == {11, 12}
     assert (table.units, attempt.rungs()) == (["engine.service"], ["stop", "cgroup"])
+    assert attempt.says_killed
     stopped, killed = (body for body in attempt.told if isinstance(body, Rung))
     assert stopped.before == stopped.after == killed.before
     assert killed.before[0] == f"pid 11:110 (VLLM::Worker) in {ENGINE} holds 83.0 GiB of card 0"
