@@ -166,10 +166,12 @@ def clear(was: Iterable[Before], machine: Machine) -> None:
 
 
 def _take_away(old: Tuple[Resource, ...], new: Tuple[Resource, ...], machine: Machine) -> None:
-    stays = {name_of(resource) for resource in new}
+    """Remove what does not stay; a file does not stay where a folder comes: it is in its way."""
+    stays = {(type(resource), name_of(resource)) for resource in new}
     for resource in reversed(old):
-        if not isinstance(resource, ADDITIVE) and name_of(resource) not in stays:
-            remove(resource, machine)
+        if isinstance(resource, ADDITIVE) or (type(resource), name_of(resource)) in stays:
+            continue
+        remove(resource, machine)
 
 
 def _restore(image: Before, machine: Machine) -> None:

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headway.runner import guard, resources
@@ -116,6 +116,9 @@ def _before(machine: Machine, start: Release, target: Release) -> tuple[Before, 
     st.lists(wanted, max_size=4),
     st.lists(wanted, max_size=4),
     st.integers(0, 4),
+)
+@example(
+    [], [("dir", "/etc/a/b", 0o700), ("dir", "/etc/a", 0o700)], [("file", "/etc/a", b"", 0o600)], 1
 )
 def test_back_to_a_is_a_byte_for_byte(
     lying: list[tuple],  # type: ignore[type-arg] # drawn rows of any shape
