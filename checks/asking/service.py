@@ -14,7 +14,7 @@ from headway.wire.tools import HttpAnswer, Streaming, Tools, Unreached
 from headway.wire.verdict import Fate
 from headway_checks.asking.answers import fail, unjudged
 
-OK, LOCKED, LOADING, NOT_THERE = 200, (401, 403), 503, (404, 501)
+OK, LOCKED, LOADING = 200, (401, 403), 503
 STREAMED: Mapping[str, Json] = {"stream": True, "stream_options": {"include_usage": True}}
 BRIEF = 400  # characters of a request that are shown
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "127.0.0.1"}  # noqa: S104 # compared with, not bound to
