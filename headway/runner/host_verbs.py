@@ -24,6 +24,7 @@ from headway.wire.event import (
     Replied,
     Reported,
     Rested,
+    Rung,
     StepDone,
     Waiting,
 )
@@ -31,6 +32,7 @@ from headway.wire.phase import Exit, Phase
 from headway.wire.record import Orders
 from headway.wire.talk import (
     Done,
+    Evict,
     FromController,
     FromHost,
     Look,
@@ -46,6 +48,7 @@ headway-host status                what is accepted here, and what is in hand
 headway-host history               what the transitions came to
 headway-host rollback [RELEASE]    to the newest accepted release that is not running
 headway-host resume|accept|abort   what becomes of the transition in hand
+headway-host evict [PID:START...]  free cards of what no running service owns
 """
 
 
@@ -81,7 +84,7 @@ class Terminal(Channel):
 def main(words: List[str]) -> int:
     """Carry out one verb; what goes wrong is one line on stderr."""
     verb, *rest = words or ["status"]
-    if verb not in _VERBS or (rest and verb != "rollback"):
+    if verb not in _VERBS or (rest and verb not in ("rollback", "evict")):
         sys.stderr.write(USAGE)
         return Exit.USAGE
     machine = machine_of(Disk(), Processes())
@@ -108,6 +111,7 @@ _VERBS: Dict[str, Callable[[List[str]], FromController]] = {
     "status": lambda _: Look(),
     "history": lambda _: Look(history=True),
     "rollback": lambda words: Rollback(Orders(_by()), to="".join(words[:1])),
+    "evict": lambda words: Evict(Orders(_by(), may_kill=tuple(words))),
     "resume": lambda _: Request("resume", _by()),
     "accept": lambda _: Request("accept", _by()),
     "abort": lambda _: Request("abort", _by()),
@@ -154,12 +158,17 @@ def _reported(body: Reported) -> str:
     return f"{report.part}  {report.gate}  {report.verdict.value}  {first}"
 
 
+def _left(body: Rung) -> str:
+    return "; ".join(body.after) or "nothing of it is left"
+
+
 _SAID: Dict[Type[Body], Callable[[Any], str]] = {
     Rested: lambda body: f"{body.outcome}: {body.sentence}",
     Moved: lambda body: f"{body.frm.value} -> {body.to.value}{': ' * bool(body.why)}{body.why}",
     StepDone: lambda body: (
         f"{body.part or 'host'}  {body.step}  {body.took_ms / 1000:.1f} s  {body.detail}"
     ),
+    Rung: lambda body: f"{body.part or 'host'}  evict {body.rung}  {body.sentence or _left(body)}",
     Noted: lambda body: f"note: {body.text}",
     Waiting: lambda body: f"{body.part}  {body.gate}  waits: {body.reason}",
     Reported: _reported,

@@ -16,14 +16,19 @@ def obey(session: Session, order: Evict) -> Optional[FromHost]:
         return Done(Exit.ACCEPTED, "there is no NVIDIA driver here, and so nothing to free")
     if not session.equip():
         return None
-    session.records.prepare()
+    if satchels.lacking("cards") is not None:
+        sentence = "what reads cards never came to this host: `invoke evict` brings it along"
+        return session.rest(Exit.REFUSED, "refused", sentence)
     try:
+        session.records.prepare()
         with HostLock(session.machine.disk, session.clock, order.orders.wait_s):
             return _evict(session, order)
     except LockedError as error:
         return session.rest(Exit.LOCKED, "locked", str(error))
     except SystemdError as error:
         return session.rest(Exit.UNKNOWN, "stuck", str(error))
+    except OSError as error:
+        return session.unwritable(error)
 
 
 def _evict(session: Session, order: Evict) -> FromHost:

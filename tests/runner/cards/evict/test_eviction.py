@@ -9,6 +9,7 @@ import pytest
 from headway.runner.cards.evict import eviction
 from headway.runner.cards.evict.eviction import Eviction
 from headway.runner.cards.evict.launches import PATH, Launches
+from headway.runner.cards.evict.measure import Owed
 from headway.runner.cards.evict.process import Process
 from headway.runner.clock import Clock
 from headway.runner.desk import Desk
@@ -45,6 +46,7 @@ class Cards:
     world: World
     table: Table
     attempt: Attempt
+    evictions: list[Eviction]
     leaves: set[str] = field(default_factory=set)
     pids: Iterator[int] = field(default_factory=lambda: iter(range(100, 999)))
 
@@ -66,6 +68,10 @@ class Cards:
         bodies = [event.body for event in self.attempt.records.events(self.last())]
         return [body.rung for body in bodies if isinstance(body, Rung)]
 
+    def killed(self) -> set[str]:
+        """Name the parts of which the last transition killed something."""
+        return self.evictions[-1].killed
+
     def last(self) -> str:
         """Name the newest transition."""
         return f"t{self.attempt.count}"
@@ -77,11 +83,13 @@ def cards(tmp_path: Path) -> Cards:
     world = World(tmp_path / "host")
     world.clock = Clocked()
     table = Table(clock=world.clock)
+    evictions: list[Eviction] = []
 
     def freeing(machine: Machine, tell: Teller, desk: Desk, clock: Clock, watch: Watch) -> Eviction:
-        return Eviction(machine, tell, desk, clock, watch, table)
+        evictions.append(Eviction(machine, tell, desk, clock, watch, table))
+        return evictions[-1]
 
-    made = Cards(world, table, Attempt(world, freeing))
+    made = Cards(world, table, Attempt(world, freeing), evictions)
     table.before_look = made.look
     return made
 
@@ -105,6 +113,7 @@ def test_workers_that_outlive_their_unit_are_ended_before_the_next_one_starts(
     assert [process.pid for process in cards.table.killed] == [old]
     assert other in cards.table.processes
     assert cards.rungs() == ["stop", "cgroup"]
+    assert cards.killed() == {"engine"}
 
 
 def test_what_cannot_die_ends_stuck_and_nobody_else_is_ended(cards: Cards) -> None:
@@ -152,6 +161,19 @@ def test_a_reboot_voids_debts_and_launches(cards: Cards) -> None:
     assert Launches(cards.world.disk, "boot-2").of("engine") is None
     cards.world.disk.write(PATH, b"{oops")
     assert Launches(cards.world.disk, "boot-1").of("engine") is None
+
+
+def test_a_debt_of_another_boot_is_void(cards: Cards) -> None:
+    """What it counts was given back by the reboot: nobody waits for it."""
+    a = engine(cards, "a")
+    cards.attempt.bring(a)
+    b = engine(cards, "b")
+    transition = cards.attempt.order(a, b)
+    path = f"{cards.attempt.records.folder(transition.id)}/owed-engine.json"
+    huge = Owed("boot-0", {"GPU-0": 90 * GIB}, {"GPU-0": GIB}, {"GPU-0": 0})
+    cards.world.disk.write(path, dumps(huge).encode())
+    assert cards.attempt.open(transition).outcome == "accepted"
+    assert cards.world.disk.seen(path) is None
 
 
 def test_a_part_that_never_held_a_card_costs_no_step(cards: Cards) -> None:

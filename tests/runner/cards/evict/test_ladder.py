@@ -10,12 +10,13 @@ from headway.runner.cards.evict.claim import SPARED, Claim
 from headway.runner.cards.evict.ladder import EVICT_S, Ladder
 from headway.runner.cards.evict.measure import owed
 from headway.runner.cards.evict.process import Process
+from headway.runner.cards.evict.sight import Sight
 from headway.runner.freeing import NotFreedError
 from headway.wire.cards import Holder
 from headway.wire.event import Body, Rung
 from headway.wire.loader import dumps, parse
 from headway.wire.talk import Freed
-from tests.runner.cards.evict.table import GIB, Table
+from tests.runner.cards.evict.table import GIB, OPEN, Table
 
 ENGINE, OTHER = "/system.slice/engine.service", "/system.slice/other.service"
 STRAY = "/user.slice/user-0.slice/session-3.scope"
@@ -205,6 +206,15 @@ def test_a_listed_number_without_a_card_open_is_nobody_here(table: Table) -> Non
     attempt = Attempt(table, may_kill=("31:310",))
     attempt.climb()
     assert attempt.killed() == set()
+    seen = Sight(table.sight(OURS).cards, (table.processes[31],))
+    assert seen.strangers(OURS) == ()
+
+
+def test_who_asks_nvml_holds_nothing(table: Table) -> None:
+    """An exporter, our own child: they have cards open, uvm too, and are no strangers."""
+    table.processes[32] = Process(32, 320, "nvitop", STRAY, devices=OPEN)
+    assert Attempt(table, may_kill=("32:320",)).climb() == ""
+    assert table.killed == []
 
 
 @pytest.mark.parametrize(
