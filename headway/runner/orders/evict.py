@@ -11,7 +11,7 @@ from headway.wire.talk import Done, Evict, FromHost
 
 
 def obey(session: Session, order: Evict) -> Optional[FromHost]:
-    """Free them under the host's lock; a transition that rests (held, stuck) is no hindrance."""
+    """Free them, where there are any; lists whoever else holds them."""
     if not satchels.has_cards(session.machine.disk):
         return Done(Exit.ACCEPTED, "there is no NVIDIA driver here, and so nothing to free")
     if not session.equip():
@@ -19,6 +19,11 @@ def obey(session: Session, order: Evict) -> Optional[FromHost]:
     if satchels.lacking("cards") is not None:
         sentence = "what reads cards never came to this host: `invoke evict` brings it along"
         return session.rest(Exit.REFUSED, "refused", sentence)
+    return _locked(session, order)
+
+
+def _locked(session: Session, order: Evict) -> FromHost:
+    """Hold the host's lock meanwhile; a transition that rests (held, stuck) is no hindrance."""
     try:
         session.records.prepare()
         with HostLock(session.machine.disk, session.clock, order.orders.wait_s):
