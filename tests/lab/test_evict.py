@@ -168,6 +168,8 @@ def test_by_hand_one_of_two_engines_is_evicted(desk: Desk, prove: Proofs) -> Non
     assert (said.code, rungs(said)) == (0, ["stop", "cgroup"]), said.sentence
     assert desk.used() == [0, 0, HELD, HELD]
     assert desk.workers(2, 3) == others
+    alone = desk.host.ssh(["headway-host", "evict"])
+    assert (alone.returncode, alone.stdout) == (0, "nothing of ours is left\n"), alone.stderr
 
     desk.cards.hold("train", "--alone", "--card", "0=40000", "--ignore-term")
     [pid] = desk.workers(0)
