@@ -111,7 +111,7 @@ def test_cards_are_proved_before_and_variables_after(desk: Desk, prove: Proofs) 
     prove(
         ITEM,
         "rollout onto a host whose class declares two H200 with P2P and NCCL_P2P_LEVEL=NVL",
-        "accepted: a fresh process in the new environment opened both cards; NVL reached the engine",
+        "accepted: a fresh process in its environment opened both cards; NVL reached the engine",
     )
 
 
@@ -119,12 +119,9 @@ def test_a_foreign_holder_is_named_before_anything_is_stopped(desk: Desk, prove:
     """With who it is and what to type; the old engine goes on."""
     desk.rollout("green")
     launch = desk.launch()
+    before = holders(desk, 1)
     desk.cards.hold("train", "--alone", "--card", "1=90000")
-    [pid] = (
-        set(map(int, desk.cards.look()[1]["compute"]))
-        - set(map(int, desk.cards.look()[0]["compute"]))
-        - own(desk)
-    )
+    [pid] = holders(desk, 1) - before
     stat = desk.host.ssh(["cat", f"/proc/{pid}/stat"]).stdout
     name = f"{pid}:{stat.rpartition(')')[2].split()[19]}"
 
@@ -140,10 +137,9 @@ def test_a_foreign_holder_is_named_before_anything_is_stopped(desk: Desk, prove:
     )
 
 
-def own(desk: Desk) -> set[int]:
-    """Name the engine's processes."""
-    found = desk.host.ssh(["cat", "/sys/fs/cgroup/system.slice/engine.service/cgroup.procs"])
-    return set(map(int, found.stdout.split()))
+def holders(desk: Desk, card: int) -> set[int]:
+    """Name who holds a card."""
+    return set(map(int, desk.cards.look()[card]["compute"]))
 
 
 def test_a_class_that_the_machine_contradicts(desk: Desk, prove: Proofs) -> None:
