@@ -1,31 +1,31 @@
 """N requests, C at once, are all answered, each with its own answer, in time; none is preempted."""
 
-import re
-import threading
 import time
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import List, Optional, Tuple
 
-from headway.wire.evidence import shown, some
+from headway.wire.evidence import some
 from headway.wire.gate import Answered, Judgement, Measurement, Subject
 from headway.wire.tools import Tools
 from headway.wire.verdict import Verdict, combine
-from headway_checks.asking import prompts
 from headway_checks.asking.answers import Settled
 from headway_checks.asking.cards import Peak
 from headway_checks.asking.counters import Reading, quantile_ms, read
-from headway_checks.asking.ends import against
-from headway_checks.asking.numbers import MILLI, SECOND_US, milli_rate, percentile, tokens_s
+from headway_checks.asking.crowd import Crowd, Told, wrong_with
+from headway_checks.asking.numbers import (
+    MILLI,
+    OUR_LIMIT,
+    SECOND_US,
+    milli_rate,
+    percentile,
+    tokens_s,
+)
 from headway_checks.asking.pulse import FLAT_S, SETTLE_S, Pulse, idle
 from headway_checks.asking.service import Service, meet
 from headway_checks.asking.stream import Heard
-from headway_checks.asking.tokens import Ruler
 
 DEADLINE_S = 1800
-_TEXT = "prose"
-_MARKER = re.compile(r"[A-Z]{3}-\d{4}-[A-Z]{3}")
 _ROUNDS = 2  # requests a place of a rung before the last
-_OUR_LIMIT = 90  # percent of a core: above it the rate may be ours
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,6 @@ def judge(params: Params, subject: Optional[Subject], tools: Tools) -> Answered:
         return settled.answer
 
 
-@dataclass(frozen=True)
-class _Told:
-    """One request: its marker, and what came back."""
-
-    marker: str
-    heard: Heard
-
-
 class _Burst:
     """One climb; what was seen and what is wrong with it gather on the way."""
 
@@ -94,8 +86,8 @@ class _Burst:
         self.params = params
         self.service = service
         self.pulse = pulse
-        self.ruler = Ruler(service)
-        self.characters = round(params.prompt_tokens / self.ruler.density(_TEXT))
+        size = params.prompt_tokens, params.max_tokens
+        self.crowd = Crowd(pulse, *size, params.request_s)
         self.seen: List[str] = []
         self.wrong: List[Tuple[Verdict, str]] = []  # answers
         self.missed: List[Tuple[Verdict, str]] = []  # what was measured of right ones
@@ -120,7 +112,7 @@ class _Burst:
         """Weigh it: FAIL beats what judges nothing."""
         self._preemptions()
         self._memory(peak)
-        ours = self.generated + self.ruler.generated
+        ours = self.generated + self.crowd.ruler.generated
         strangers = self.pulse.strangers(ours) if self.params.idle else ""
         if strangers and not self.wrong:
             return self._answer([(Verdict.INVALID, strangers)])
@@ -128,18 +120,17 @@ class _Burst:
 
     def _answer(self, against: List[Tuple[Verdict, str]]) -> Judgement:
         verdict = combine(verdict for verdict, _ in against) if against else Verdict.PASS
-        body = self._body(prompts.filler(_TEXT, 80) + f" {prompts.QUESTION}")
         said = some(dict.fromkeys(text for _, text in against))
-        again = self.service.again("completion", body)
-        return Judgement(verdict, (*said, *self.seen, again), tuple(self.measured))
+        return Judgement(verdict, (*said, *self.seen, self.crowd.again()), tuple(self.measured))
 
     # --- a rung ------------------------------------------------------------------------------
 
     def _rung(self, count: int, width: int, label: str) -> None:
-        asked = [self._asked() for _ in range(count)]
+        asked = [self.crowd.asked() for _ in range(count)]
+        told: List[Told] = []
         before = read(self.service)
         cpu = time.process_time()
-        told = self._told(asked, width)
+        self.crowd.ask(iter(asked), width, told.append)
         heard = [one.heard for one in told]
         took = max(one.ended_us for one in heard) - min(one.sent_us for one in heard)
         ours = round(100 * (time.process_time() - cpu) * SECOND_US / max(1, took))
@@ -151,55 +142,17 @@ class _Burst:
             self._rates(whole, label, ours)
         self._queue(whole, label, before)
 
-    def _told(self, asked: List[Tuple[str, Dict[str, Any]]], width: int) -> List[_Told]:
-        """Send them, so many at any time; each in a thread of its own that takes the next."""
-        left, told = iter(asked), []
-        lock = threading.Lock()
-
-        def work() -> None:
-            while True:
-                with lock:
-                    marker, body = next(left, ("", {}))
-                if not marker:
-                    return
-                heard = self.pulse.hear("completion", body, self.params.request_s)
-                told.append(_Told(marker, heard))
-
-        threads = [threading.Thread(target=work, daemon=True) for _ in range(width)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return told
-
-    def _asked(self) -> Tuple[str, Dict[str, Any]]:
-        """Make a request that no other is like, and whose answer nobody else can give."""
-        text = prompts.filler(_TEXT, self.characters, prompts.somewhere(_TEXT))
-        marker = prompts.marker(prompts.text(_TEXT))
-        lead = prompts.salt() + prompts.hidden(marker)
-        return marker, self._body(f"{lead}{text} {prompts.QUESTION}")
-
-    def _body(self, prompt: str) -> Dict[str, Any]:
-        return self.service.completion(prompt, self.params.max_tokens, to_its_limit=True)
-
-    def _whole(self, told: List[_Told]) -> List[Heard]:
+    def _whole(self, told: List[Told]) -> List[Heard]:
         """Give the answers that are right; say what is wrong with the others."""
         markers = {one.marker for one in told}
         whole = []
         for one in told:
             self.generated += one.heard.usage.generated or 0
-            wrong = against(one.heard, self.pulse)
-            others = set(_MARKER.findall(one.heard.text)) & (markers - {one.marker})
-            if wrong is not None:
-                self.wrong.append((wrong.verdict, " ".join(wrong.evidence)))
-            elif one.marker in one.heard.text and not others:
+            wrong = wrong_with(one, markers, self.pulse)
+            if wrong is None:
                 whole.append(one.heard)
-            elif others:
-                mine = f"{one.marker} asked for, {min(others)} of another request answered"
-                self.wrong.append((Verdict.FAIL, f"cross-talk: {mine}"))
             else:
-                said = f"{one.marker} is not quoted, it says: {shown(one.heard.text)}"
-                self.wrong.append((Verdict.FAIL, said))
+                self.wrong.append(wrong)
         return whole
 
     # --- what is measured --------------------------------------------------------------------
@@ -226,9 +179,9 @@ class _Burst:
             ("the slowest of 95 in 100", slow, self.params.min_request_tokens_s),
         ):
             if seen < least * MILLI:
-                verdict = Verdict.INVALID if ours > _OUR_LIMIT else Verdict.FAIL
+                verdict = Verdict.INVALID if ours > OUR_LIMIT else Verdict.FAIL
                 said = f"{named}: {tokens_s(seen)}, at least {least} are required"
-                own = f"; our side took {ours} % of a core itself" if ours > _OUR_LIMIT else ""
+                own = f"; our side took {ours} % of a core itself" if ours > OUR_LIMIT else ""
                 self.missed.append((verdict, said + own))
 
     def _queue(self, whole: List[Heard], label: str, before: Optional[Reading]) -> None:

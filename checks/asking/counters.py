@@ -46,12 +46,14 @@ class Reading:
 
 
 def samples(page: bytes, name: str) -> Tuple[Sample, ...]:
-    """Give every series of a metric, by its full name."""
+    """Give every series of a metric by its full name, `name{label="value"}` those so labelled."""
     found = []
-    for labels, text in _line(name).findall(page):
-        seen = number(text.decode())
-        if seen is not None:
-            found.append(Sample(dict(_LABEL.findall(labels.decode(errors="replace"))), seen))
+    series, _, picked = name.partition("{")
+    wanted = set(_LABEL.findall(picked))
+    for labels, text in _line(series).findall(page):
+        seen, told = number(text.decode()), _LABEL.findall(labels.decode(errors="replace"))
+        if seen is not None and wanted.issubset(told):
+            found.append(Sample(dict(told), seen))
     return tuple(found)
 
 

@@ -5,6 +5,8 @@ from typing import Sequence
 
 MILLI = 1000
 SECOND_US = 1_000_000
+OUR_LIMIT = 90
+"""Percent of a core that our side took: above it a rate may be ours."""
 
 
 def percentile(values: Sequence[int], percent: int) -> int:

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 from typing import List, Mapping, Optional, Tuple
 
 from headway.wire.gate import Judgement
@@ -61,6 +62,11 @@ class Pulse:
             return None
         return self.last.of(meaning) - self.first.of(meaning)
 
+    @property
+    def began_anew(self) -> bool:
+        """Say whether its counters went back: what counts was started again."""
+        return any(new.steps < old.steps for old, new in _pairs(self.readings))
+
     def asking(self, more: int) -> None:
         """Say that we have so many more requests there, or fewer."""
         with self._lock:
@@ -113,7 +119,7 @@ class Pulse:
             return
         with self._lock:
             most = max(most, self._ours)
-        self.readings.append(found)
+        self.readings.append(replace(found, page=b""))  # pages of hours do not fit into memory
         self._beyond = [*self._beyond, found.requests - most][-_TWICE:]
         if len(self._beyond) == _TWICE:
             self.foreign = max(self.foreign, min(self._beyond))

@@ -65,8 +65,16 @@ def start_deadline_s(gate: Gate, load_ms: int) -> int:
 
 
 def deadline_s_of(gate: Gate, check: ModuleType, load_ms: int) -> int:
-    """Give a gate's deadline: its own, else its kind's; a kind without one waits for a start."""
+    """Give a gate's deadline: its own, else its kind's; a kind without one waits for a start.
+
+    A check whose length is a parameter says `deadline_s(params)` instead of DEADLINE_S.
+    """
     own: int = gate.deadline_s or getattr(check, "DEADLINE_S", 0)
+    if not own and hasattr(check, "deadline_s"):
+        try:
+            own = check.deadline_s(load(check.Params, gate.params, (gate.name,)))
+        except WireError:
+            return LEAST_LOAD_S  # whoever asks it says what is wrong with its parameters
     return own or start_deadline_s(gate, load_ms)
 
 

@@ -86,9 +86,11 @@ class Engine:
     `paths` are by what they answer: health, models, completion, chat, metrics, config.
     `completion` is the body of the smallest real request; the model's name is added.
     `counters` are series by meaning, each under the names it had over the versions, the newest
-    first; heartbeat moves with every step of the scheduler, queue is a histogram. `cached_apart`:
-    its prompt counter leaves out what the prefix cache gave. `absent_when_off` are shown only
-    while what they count is switched on.
+    first, and may be picked by a label. heartbeat moves with every step of the scheduler, queue is
+    a histogram; failed are requests that the engine could not answer, aborted those that were left
+    or cut off. `cached_apart`: its prompt counter leaves out what the prefix cache gave.
+    `absent_when_off` are shown only while what they count is switched on, `lazy` only from their
+    first count on.
     `reasoning` are a message's fields for what was thought, the newest first.
     `spans` say of a path, series or field named here in which versions it is there.
     `settings` are what `config` compares; the group of pattern `requested` shows what was asked
@@ -111,6 +113,7 @@ class Engine:
     counters: Dict[str, Tuple[str, ...]]
     cached_apart: bool = False
     absent_when_off: Tuple[str, ...] = ()
+    lazy: Tuple[str, ...] = ()
     reasoning: Tuple[str, ...] = ("reasoning_content",)
     spans: Dict[str, Span] = field(default_factory=dict)
     settings: Dict[str, Setting] = field(default_factory=dict)

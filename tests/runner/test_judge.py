@@ -14,6 +14,7 @@ from headway.runner.clock import Clock
 from headway.runner.machine import Machine
 from headway.wire.event import Waiting
 from headway.wire.gate import Answered, Gate, Judgement, Report, Subject, Wait
+from headway.wire.loader import Json
 from headway.wire.release import Part, SubjectSpec
 from headway.wire.tools import Tools
 from headway.wire.verdict import Fate, Verdict
@@ -290,6 +291,28 @@ def test_a_deadline_is_the_gates_the_kinds_or_three_loads(
     check = cast("ModuleType", SimpleNamespace(**extras))
 
     assert judge.deadline_s_of(Gate("g", "k", "web", deadline_s=own), check, load_ms) == seconds
+
+
+@pytest.mark.parametrize(
+    ("own", "params", "seconds"), [(0, {"length_s": 40}, 45), (7, {"length_s": 40}, 7), (0, {}, 60)]
+)
+def test_a_deadline_follows_from_the_parameters(
+    own: int, params: dict[str, Json], seconds: int
+) -> None:
+    """A check whose length is a parameter knows how long that takes; bad parameters take none."""
+
+    @dataclass(frozen=True)
+    class Params:
+        length_s: int
+
+    def deadline_s(params: Params) -> int:
+        return params.length_s + 5
+
+    check = cast("ModuleType", SimpleNamespace(Params=Params, deadline_s=deadline_s))
+
+    assert judge.deadline_s_of(Gate("g", "k", "web", deadline_s=own, params=params), check, 0) == (
+        seconds
+    )
 
 
 def test_a_check_is_loaded_by_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

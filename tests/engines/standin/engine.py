@@ -47,6 +47,7 @@ class Engine:
         self.dialect: Dialect
         self._frozen: Counters | None = None
         self._last_text = ""
+        self._kept: list[bytes] = []
         self._set(knobs)
 
     def turn(self, values: Mapping[str, Any]) -> None:
@@ -78,8 +79,12 @@ class Engine:
         counted, knobs = self._frozen or self.counters, self.knobs
         part = knobs.counters_percent / 100
         theirs = int(knobs.others * _OTHERS_TOKENS_S * (time.monotonic() - self.began))
+        failed = int(knobs.others_fail_s * (time.monotonic() - self.began))
+        finished = {**counted.finished, "error": counted.finished.get("error", 0) + failed}
         shown = dataclasses.replace(
             counted,
+            failed=counted.failed + failed,
+            finished=finished,
             prompt=int(counted.prompt * part),
             generated=int(counted.generated * part) + theirs,
         )
@@ -93,6 +98,7 @@ class Engine:
         """Take a request on, or raise Refused."""
         self.requests += 1
         knobs = self.knobs.of_request(self.requests)
+        self._kept.append(os.urandom(1024) * knobs.keeps_kib)
         dialect = self.dialect
         if knobs.answer_status:
             broken = dialect.broken()

@@ -64,6 +64,8 @@ class Knobs:
     counters_percent: int = 100  # token counters count so much of what happened
     preempt_every: int = 0  # tokens from one preemption to the next
     others: int = 0  # requests of other clients that run all the time
+    others_fail_s: int = 0  # of such, how many fail a second
+    keeps_kib: int = 0  # of memory, for good, of each request
     context_lie: int = 0  # prompts above so many tokens are refused, whatever `context` says
     ends_at: int = 0  # with this request, after its first token
     ends_how: str = "exit 1"  # "exit N", "SIGSEGV" and other signals, "restart"
