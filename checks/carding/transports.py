@@ -50,7 +50,7 @@ class Start:
     def not_taken(self, values: Mapping[str, str]) -> List[str]:
         """Name what the environment sets and NCCL says not to have taken from it.
 
-        Before 2.13 a disabled P2P was told as the level LOC.
+        Older versions tell of a disabled P2P as of the level LOC.
         """
         return [
             f"{name}={value} is not said to be set by environment"
