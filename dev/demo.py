@@ -68,7 +68,7 @@ GOOD = Step(
 WRONG = Step(
     "A release that starts, is healthy, and answers wrong",
     (
-        Command("Only a request whose answer is known can tell (gate marker).", ROLLOUT, 1),
+        Command("Only a request whose answer is known can tell (gate needle).", ROLLOUT, 1),
         Command("The first host went back by itself. Without headway, what runs there?", RUNS),
     ),
     (Edit(ENGINES, "  ctx_size: 4096\n", "  ctx_size: 4096\n  rope_freq_base: 10000\n"),),

@@ -31,6 +31,7 @@ _WHEN: dict[str, Schema] = {
 }
 _OF_GATES: dict[str, Schema] = {
     **_WHEN,
+    "with": {"description": "More parameters, as one mapping: an inventory's word wins."},
     "name": {"type": "string", "description": "What reports call it; its kind by default."},
     "where": {"enum": ["host", "outside"]},
     "deadline_s": {"type": "integer", "description": "0 is the kind's own."},

@@ -125,7 +125,7 @@ def test_what_the_demo_shows_is_so(
     untouched = [looked(host, EVERYTHING) for host in others]
     launches = [launched(each) for each in infra]
     said = typed(terminal, demo.WRONG)
-    assert re.search(r"^gpu1  llama  gate marker +FAIL", said, re.MULTILINE)
+    assert re.search(r"^gpu1  llama  gate needle +FAIL", said, re.MULTILINE)
     assert served(infra[0]) == a[0]
     assert looked(first, RELEASED) == released
     assert [looked(host, EVERYTHING) for host in others] == untouched

@@ -15,7 +15,7 @@ from headway.control.inventory.model import Host, Instance, Value
 from headway.control.rendering import roles
 from headway.control.rendering.machine_class import CLASSES, MACHINE, machine_of
 from headway.control.rendering.maker import Maker, typed
-from headway.control.rendering.roles import GATE_KEYS, Entry
+from headway.control.rendering.roles import GATE_KEYS, GATE_OWN, WITH, Entry
 from headway.control.rendering.scope import Scope, secrets_in
 from headway.control.rendering.sources import Sources
 from headway.control.rendering.templates import Templates
@@ -146,7 +146,7 @@ class _Instance:
         return found
 
     def _gate(self, entry: Entry) -> Gate:
-        rendered = self.maker.scope.render(dict(entry.body), entry.at)
+        rendered = _merged(self.maker.scope.render(dict(entry.body), entry.at), entry)
         for key, value in rendered.items():
             if secrets_in(value):
                 hint = "name the environment variable that holds it instead"
@@ -154,7 +154,7 @@ class _Instance:
                 raise ConfigError(entry.at.at(key), problem, hint=hint)
         params = {key: value for key, value in rendered.items() if key not in GATE_KEYS}
         typed(entry, params)
-        own = {key: rendered[key] for key in GATE_KEYS[1:] if key in rendered}
+        own = {key: rendered[key] for key in GATE_OWN if key in rendered}
         base = {"name": entry.kind, "kind": entry.kind, "part": self.instance.name}
         base["where"] = entry.side
         try:
@@ -182,6 +182,15 @@ class _Instance:
             if type(port) is not int or not 0 < port < 1 << 16:
                 raise ConfigError(at.at(index), f"listens wants a port's number, got {port!r}")
         return tuple(found)
+
+
+def _merged(rendered: dict[str, Any], entry: Entry) -> dict[str, Any]:
+    """Lay the mapping of `with` over what the role itself says: an inventory's word wins."""
+    more = rendered.get(WITH, {})
+    if not isinstance(more, Mapping):
+        problem = f"{entry.kind}/{WITH} wants a mapping of its parameters, got {more!r}"
+        raise ConfigError(entry.at.at(WITH), problem)
+    return {**rendered, **more}
 
 
 def _refuse_conflicts(host: Host, made: list[_Instance], parts: tuple[Part, ...]) -> None:

@@ -9,6 +9,7 @@
       - dir: {path: /srv/models}           a mapping with exactly one key, its kind
     gates:
       - health: {port: "{{ port }}", deadline_s: 600}
+      - decode: {when: "{{ decode is not none }}", with: "{{ decode }}", engine: vllm}
 
 Kinds and keys are checked here, before anything is rendered; types are checked after.
 """
@@ -32,8 +33,10 @@ from headway.wire.loader import WireError, kind_of
 from headway.wire.loader import load as wire_load
 
 WHEN = "when"
-GATE_KEYS = (WHEN, "name", "where", "deadline_s", "retries")
-"""What a gate takes beside its kind's own parameters."""
+WITH = "with"
+GATE_OWN = ("name", "where", "deadline_s", "retries")
+GATE_KEYS = (WHEN, WITH, *GATE_OWN)
+"""What a gate takes beside its kind's own parameters; `with` is more of them, as one mapping."""
 
 _RESOURCES: Mapping[str, Kind] = {kind_of(kind): kind for kind in KINDS}
 
@@ -191,7 +194,7 @@ def _check_keys(
         no_default = (
             one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
         )
-        if no_default and name not in body:
+        if no_default and name not in body and WITH not in body:
             _fail(document, path, f"key {name!r} is missing")
 
 

@@ -21,6 +21,7 @@ from jinja2 import nodes
 from jinja2.runtime import Context
 
 from headway.control.errors import ConfigError
+from headway.control.near import near
 from headway.control.secrets import Redactor, Secret
 
 Missing = KeyError
@@ -261,6 +262,14 @@ def _combine(*several: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
+def _override(known: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge as `combine` does, and refuse a name that is not known: a typing error asks nothing."""
+    for name in own:
+        if name not in known:
+            raise jinja2.TemplateRuntimeError(f"there is no {name!r}; {near(name, known)}")
+    return {**known, **own}
+
+
 def _to_json(value: Any) -> str:  # noqa: ANN401
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
@@ -269,6 +278,7 @@ _FILTERS = {
     "basename": os.path.basename,
     "combine": _combine,
     "dirname": os.path.dirname,
+    "override": _override,
     "quote": lambda value: shlex.quote(str(value)),
     "to_json": _to_json,
 }

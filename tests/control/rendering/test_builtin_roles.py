@@ -1,11 +1,11 @@
 """The roles that headway ships render, with what each kind of service was found to need."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headway.control.errors import ConfigError
 from headway.control.rendering.render import Rendered, render
 from headway.control.rendering.unit_file import last, settings
 from headway.wire.env_text import environment as environment_of
@@ -99,14 +99,55 @@ def test_an_engine_is_started_with_the_words_its_process_shows(
 def test_an_engine_is_judged_by_every_gate_there_is(role: str, tmp_path: Path) -> None:
     """In DESIGN's order, with one request whose answer is known."""
     gates = rendered(tmp_path, role, **ENGINES[role], **VENV).gates
-    kinds = ["in_place", "ready", "health", "restarts", "options", "journal", "command"]
-    assert [gate.kind for gate in gates] == kinds
-    marker = gates[-1]
-    asked = json.loads(marker.params["argv"][-1])
-    assert asked["prompt"].startswith("The secret marker is ZEBRA-3898-QUARTZ. ")
-    assert marker.params["by_hand"][-1] == marker.params["argv"][-1]
-    assert asked["prompt"].endswith(" The secret marker is")
-    assert "urllib.request" in marker.params["argv"][3]
+    kinds = ["in_place", "ready", "health", "restarts", "options", "journal"]
+    assert [gate.kind for gate in gates] == [*kinds, "config", "needle", "swap"]
+    (needle,) = (gate for gate in gates if gate.kind == "needle")
+    assert (needle.params["depths"], needle.params["engine"]) == ([1000], role)
+
+
+@pytest.mark.parametrize("role", ENGINES)
+def test_an_inventory_says_what_acceptance_asks(role: str, tmp_path: Path) -> None:
+    """A mapping a gate, laid over the role's own; null asks none; an unknown name is an error."""
+    acceptance: dict[str, Any] = {
+        "needle": {"depths": [1000, 9000], "deadline_s": 900},
+        "decode": {"within_percent": 10},
+        "swap": None,
+    }
+    variables = {**ENGINES[role], **VENV}
+    gates = rendered(tmp_path, role, **variables, acceptance=acceptance).gates
+    asked = {gate.kind: gate for gate in gates}
+    assert "swap" not in asked
+    assert asked["needle"].params["depths"] == [1000, 9000]
+    assert asked["needle"].deadline_s == 900
+    assert asked["decode"].params["within_percent"] == 10
+    with pytest.raises(ConfigError, match="there is no 'decod'; did you mean decode"):
+        rendered(tmp_path, role, **variables, acceptance={"decod": {}})
+    with pytest.raises(ConfigError, match="decode/with wants a mapping of its parameters, got 7"):
+        rendered(tmp_path, role, **variables, acceptance={"decode": 7})
+
+
+@pytest.mark.parametrize(
+    ("role", "draft", "words"),
+    [
+        (
+            "vllm",
+            {"method": "mtp"},
+            ("--speculative-config", '{"method":"mtp","num_speculative_tokens":3}'),
+        ),
+        ("sglang", {"speculative_algorithm": "EAGLE"}, ("--speculative-num-draft-tokens", "4")),
+        ("llama_cpp", {"model_draft": "/srv/small.gguf"}, ("--draft-max", "3")),
+    ],
+)
+def test_a_draft_s_depth_is_one_variable(
+    role: str, draft: dict[str, str], words: tuple[str, ...], tmp_path: Path
+) -> None:
+    """So that a sweep can vary it alone; 0 leaves every option of it out."""
+    (part,) = rendered(
+        tmp_path, role, **ENGINES[role], **VENV, draft=draft, draft_depth=3
+    ).release.parts
+    assert words in part.argv
+    (off,) = rendered(tmp_path, role, **ENGINES[role], **VENV, draft=draft).release.parts
+    assert not [row for row in off.argv if "spec" in row[0] or "draft" in row[0]]
 
 
 @pytest.mark.parametrize(
