@@ -1,8 +1,11 @@
 """The checks of our own code, each a program with its exit code."""
 
+import os
 import shlex
 import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
@@ -12,11 +15,19 @@ STATIC = (
     ("mypy",),
     ("lint-imports",),
 )
+CHECKS = ("mypy", "--config-file", "pyproject.toml", "-p", "headway_checks")
 
 
 def static() -> int:
     """Run every check that needs no test; return the first exit code that is not 0."""
-    return next((code for code in map(fails, STATIC) if code), 0)
+    return next((code for code in map(fails, STATIC) if code), 0) or _checks()
+
+
+def _checks() -> int:
+    """Check the types of checks/ under the name that it has on a host."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "headway_checks").symlink_to(Path("checks").resolve())
+        return fails(CHECKS, {"MYPYPATH": os.pathsep.join((folder, "."))})
 
 
 def tests(marks: str) -> tuple[str, ...]:
@@ -24,7 +35,8 @@ def tests(marks: str) -> tuple[str, ...]:
     return ("pytest", "-m", marks) if marks else ("pytest",)
 
 
-def fails(words: tuple[str, ...]) -> int:
+def fails(words: tuple[str, ...], env: Mapping[str, str] | None = None) -> int:
     """Run one of the environment's programs, told by its name; return its exit code."""
     sys.stderr.write(f"{shlex.join(words)}\n")
-    return subprocess.run([str(BIN / words[0]), *words[1:]], check=False).returncode
+    argv = [str(BIN / words[0]), *words[1:]]
+    return subprocess.run(argv, env={**os.environ, **(env or {})}, check=False).returncode
