@@ -2,6 +2,9 @@
 
 Rank 0 runs on card 0 and waits in the collective, as an engine's worker does for one that stands
 still. Prints `waiting` when it is about to; ends when rank 1 wakes up and takes part.
+
+Both take part in a first one: NCCL connects the ranks in it, and a rank that waits for that waits
+in its own process, its card idle.
 """
 
 import ctypes
@@ -24,10 +27,12 @@ def main(checks: str, nccl: str, seconds: float) -> None:
     if not asleep:
         unique = inside.UniqueId.from_buffer_copy(os.read(ours, 4096))
         late = inside.Rank(inside.Cuda(), inside.Nccl(nccl), 1, 2, unique)
+        late.reduce()
         time.sleep(seconds)
         late.reduce()
         os._exit(0)
     waiting = first(inside, nccl, theirs)
+    waiting.reduce()
     print("waiting", flush=True)  # noqa: T201 # whoever started it waits for this
     waiting.reduce()
     os.waitpid(asleep, 0)

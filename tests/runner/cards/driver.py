@@ -48,7 +48,7 @@ H200: Mapping[str, Any] = {
     "DeviceGetP2PStatus": 0,
     "DeviceGetTopologyCommonAncestor": 30,
 }
-"""What two of them answered, see ../shared/fixtures/gpu-2x-h200/nvml-calls.txt."""
+"""What two H200 under driver 580.159.04 answered (tests/gpu/fixtures)."""
 
 
 class Driver:
