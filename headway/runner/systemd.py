@@ -10,7 +10,7 @@ from headway.wire.tools import Ran, Run
 
 KILLED = "killed"
 _KILLED_S = 15  # for a unit to be gone once all of its cgroup got SIGKILL
-_DOWN = ("inactive", "failed")
+DOWN = ("inactive", "failed")
 
 
 class SystemdError(Exception):
@@ -45,17 +45,22 @@ def stop(run: Run, unit: str, deadline_s: int) -> str:
     Says how it ended: "stopped", "killed" (systemd's own stop timeout counts) or "was down".
     """
     before = show(run, unit, ["ActiveState", "LoadState"])
-    if before["LoadState"] == "not-found" or before["ActiveState"] in _DOWN:
+    if before["LoadState"] == "not-found" or before["ActiveState"] in DOWN:
         return "was down"
     ran = run(["systemctl", "stop", unit], deadline_s=deadline_s)
     late = ran.code is None
     if late:
-        run(["systemctl", "kill", "--signal=SIGKILL", unit])
+        kill(run, unit)
         ran = run(["systemctl", "stop", unit], deadline_s=_KILLED_S)
     after = show(run, unit, ["ActiveState", "Result"])
-    if after["ActiveState"] not in _DOWN:
+    if after["ActiveState"] not in DOWN:
         raise SystemdError(f"{unit} is still {after['ActiveState']} after SIGKILL")
     return KILLED if late or after["Result"] == "timeout" else "stopped"
+
+
+def kill(run: Run, unit: str) -> None:
+    """Send SIGKILL to the whole cgroup of a unit, up or down; that nobody is there is fine."""
+    run(["systemctl", "kill", "--signal=SIGKILL", unit])
 
 
 def reset_failed(run: Run, unit: str) -> None:
