@@ -131,6 +131,8 @@ class _Burst:
         before = read(self.service)
         cpu = time.process_time()
         self.crowd.ask(iter(asked), width, told.append)
+        if len(told) < count:
+            self.service.stays(f"{len(told)} of {count} asked, {width} at once", *self.seen)
         heard = [one.heard for one in told]
         took = max(one.ended_us for one in heard) - min(one.sent_us for one in heard)
         ours = round(100 * (time.process_time() - cpu) * SECOND_US / max(1, took))

@@ -55,12 +55,15 @@ class Crowd:
     def ask(self, questions: Iterator[Asked], width: int, take: Callable[[Told], None]) -> None:
         """Send them to their end, so many at any time; each of as many threads takes the next.
 
-        `take` gets one answer after the other, in no order.
+        `take` gets one answer after the other, in no order. It ends early when the gate's time is
+        over, or it is called off.
         """
         turn = threading.Lock()
 
         def work() -> None:
             while True:
+                if self.pulse.service.tools.left_s() <= 1:
+                    return
                 with turn:
                     marker, body = next(questions, ("", {}))
                 if not marker:

@@ -4,7 +4,7 @@
       measured_on: {host: gpu1, release: 3f9a12c04b7e, at: '2026-11-30T04:00:00Z', by: root@ops}
       gates:
         decode:
-          tokens_s: {value: 98765, unit: mtok/s, n: 5, spread: 120}
+          tokens_s: {value: 98765, unit: milli-tokens/s, n: 5, spread: 120}
 
 It lies in git: a number moves when a person moves it, and never because a host measured again.
 """

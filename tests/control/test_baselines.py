@@ -54,7 +54,7 @@ def tell(fleet: Path) -> Tell:
 
     def check(value: int, verdict: Verdict = Verdict.PASS, findings: tuple[str, ...] = ()) -> None:
         name = f"r{next(count)}"
-        measured = (Measurement("tokens_s", value, "mtok/s", 5, 12),)
+        measured = (Measurement("tokens_s", value, "milli-tokens/s", 5, 12),)
         report = Report(
             *("decode", "decode", "web", verdict, Fate.SAME, None, None, ()), measured, 1, findings
         )
@@ -82,11 +82,11 @@ def test_what_passed_last_is_pinned_and_read_back(
     assert pinning.pin(desk("gpu1"), ()) is Exit.ACCEPTED
     tell(98765)
     assert pinning.pin(desk("gpu1"), ("decode",)) is Exit.ACCEPTED
-    assert "decode  tokens_s: 98765 mtok/s, was 90000" in capsys.readouterr().out
+    assert "decode  tokens_s: 98765 milli-tokens/s, was 90000" in capsys.readouterr().out
 
     assert pinning.show(desk()) is Exit.ACCEPTED
     shown = capsys.readouterr().out
-    assert "h200x2/service  decode  tokens_s     98765 mtok/s  5  12" in shown
+    assert "h200x2/service  decode  tokens_s     98765 milli-tokens/s  5  12" in shown
     assert "gpu1 3f9a12c04b7e 2026-09-21T14:13:20Z" in shown
     assert Desk(verb="baseline", json=True).fleet.baselines.keys() == {"h200x2/service"}
     assert pinning.show(Desk(verb="baseline", json=True)) is Exit.ACCEPTED

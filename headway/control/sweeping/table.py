@@ -12,7 +12,7 @@ SPEED, ACCEPTANCE = "tokens_s", "acceptance"
 """Measurements by which values are compared: throughput, and tokens a step of a draft model."""
 
 _BAR = 40
-_UNITS = {"mtok/s": ("tok/s", 1000), "mtok/step": ("tok/step", 1000), "us": ("ms", 1000)}
+_UNITS = {"milli-tokens/s": ("tok/s", 1000), "milli-tokens": ("tok/step", 1000), "us": ("ms", 1000)}
 _HEADLINE = (SPEED, ACCEPTANCE, "ttft")
 
 

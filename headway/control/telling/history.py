@@ -154,6 +154,8 @@ def past(path: Path, last: int) -> tuple[PastRollout, ...]:
 def measured(path: Path, host: str) -> Measured | None:
     """Find the newest rollout or check of a host that ended well and measured anything.
 
+    A sweep measures launches that were left again: what it saw is no baseline of what runs.
+
     Raises OSError with a sentence when the file cannot be read.
     """
     if not path.exists():
@@ -269,7 +271,7 @@ def _past(database: sqlite3.Connection, last: int) -> Iterator[PastRollout]:
 _NEWEST = """
     SELECT r.id, r.verb, r.by, r.at_ms, h.host, h.release, h.class
     FROM rollouts r JOIN hosts h ON h.rollout = r.id
-    WHERE h.host = ? AND h.exit_code = 0 AND EXISTS (
+    WHERE h.host = ? AND h.exit_code = 0 AND r.verb <> 'sweep' AND EXISTS (
         SELECT 1 FROM reports p JOIN measurements m USING (host, transition_id, seq)
         WHERE p.rollout = r.id AND p.host = h.host
     )

@@ -10,8 +10,8 @@ def launched(
 ) -> Launched:
     """Make a launch as decode measures it; speed in tokens/s, acceptance in milli-tokens a step."""
     measured = (
-        Measurement("tokens_s", 1000 * speed, "mtok/s", 5, 400),
-        *((Measurement("acceptance", acceptance, "mtok/step"),) if acceptance else ()),
+        Measurement("tokens_s", 1000 * speed, "milli-tokens/s", 5, 400),
+        *((Measurement("acceptance", acceptance, "milli-tokens"),) if acceptance else ()),
     )
     who = ("decode", "decode", "vllm", verdict, Fate.SAME, None, None, (says,))
     return Launched(value, (Report(*who, measured),))

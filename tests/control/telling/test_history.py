@@ -190,6 +190,33 @@ def test_a_history_of_the_first_schema_is_read_on(
     assert [one.value for one in seen.measurements] == [9]
 
 
+def test_what_a_sweep_measured_is_no_run_to_pin(tmp_path: Path) -> None:
+    """Its last launch was left again; it had pinned the slowest draft depth as normal once."""
+    path = tmp_path / "history.sqlite"
+    with closing(history._opened(path)) as database, database:
+        for at_ms, verb in ((1, "check"), (2, "sweep")):
+            for statement, row in (
+                ("INSERT INTO rollouts VALUES (?, ?, 'me', ?, 0, 5)", (verb, verb, at_ms)),
+                (
+                    "INSERT INTO hosts (rollout, host, n, exit_code) VALUES (?, 'gpu1', 1, 0)",
+                    (verb,),
+                ),
+                (
+                    (
+                        "INSERT INTO reports (host, transition_id, seq, rollout, at_ms, part, gate,"
+                        " kind, verdict, fate, took_ms, evidence) VALUES"
+                        " ('gpu1', 't1', ?, ?, 1, 'llama', 'decode', 'decode', 'PASS', 'SAME', 5, '')"
+                    ),
+                    (at_ms, verb),
+                ),
+                ("INSERT INTO measurements VALUES ('gpu1', 't1', ?, 'n', 9, 'ms', 1, 0)", (at_ms,)),
+            ):
+                database.execute(statement, row)
+    found = history.measured(path, "gpu1")
+    assert found is not None
+    assert found.verb == "check"
+
+
 def test_where_the_history_of_a_fleet_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One file a fleet below XDG_STATE_HOME; HEADWAY_HISTORY names another one."""
     (tmp_path / "inventory" / "lab").mkdir(parents=True)
