@@ -97,7 +97,8 @@ class Hearing:
         else:
             accepted = self.work.records.state().accepted
             known = accepted[0].load_ms.get(part.name, 0) if accepted else 0
-            others = beside(gate, self.criteria.gates, self._when)
+            standing = gate.kind in _STANDING  # warm air must not keep a host from going back
+            others = () if standing else beside(gate, self.criteria.gates, self._when)
             killed = part.name in {*self.work.steps.killed, *self.work.freeing.killed}
             question = Question(gate, part, known, self.units, between, others, killed)
             report = self.work.judge(question)

@@ -131,4 +131,5 @@ class Attempt:
 
 
 def _when(kind: str) -> tuple[str, ...]:
-    return {"ready": ("before",), "nccl": ("between", "after")}.get(kind, ("after",))
+    moments = {"ready": ("before",), "nccl": ("between", "after"), "thermal": ("before", "during")}
+    return moments.get(kind, ("after",))

@@ -120,6 +120,17 @@ def test_gates_know_that_what_ran_before_had_to_be_killed(world: World, attempt:
     assert world.after_kill == {"engine"}
 
 
+def test_warm_air_keeps_no_host_from_going_back(world: World, attempt: Attempt) -> None:
+    """Gates that watch beside others do so beside none that a way back is judged by.
+
+    A host that was held for warm air could not be sent back: its health was called off, too.
+    """
+    attempt.bring(release_of((part(world, "engine", "one"),)))
+    attempt.before = ("thermal", "burst")
+    attempt.bring(release_of((part(world, "engine", "two"),)))
+    assert world.watched == {"burst"}
+
+
 def test_an_unchanged_neighbour_keeps_its_launch(world: World, attempt: Attempt) -> None:
     """The part is what restarts; the other one of the host runs on, unguarded."""
     router = part(world, "router", "one")

@@ -247,6 +247,7 @@ class World:
         self.clock = StillClock()
         self.judged: list[tuple[str, str]] = []
         self.after_kill: set[str] = set()  # parts that were judged after a kill
+        self.watched: set[str] = set()  # kinds of gates that others were asked beside
         self.verdicts: dict[str, Verdict] = {}
         self.on_judge: Callable[[], object] = lambda: None
 
@@ -259,6 +260,7 @@ class World:
         self.on_judge()
         self.judged.append((gate.kind, part.name))
         self.after_kill.update({part.name} if question.killed else ())
+        self.watched.update({gate.kind} if question.beside else ())
         verdict, why = Verdict.PASS, "as it should be"
         if gate.kind == "in_place":
             wrong = [
