@@ -50,6 +50,13 @@ gates:
   - needle: {{engine: llama_cpp, depths: [1000, 2000, 4000], positions_percent: [50]}}
   - decode: {{engine: llama_cpp, texts: [prose], runs: 3, max_cv_percent: 100}}
   - burst: {{engine: llama_cpp, requests: 6, at_once: 3}}
+  - soak:
+      engine: llama_cpp
+      length_s: 5
+      at_once: 2
+      prompt_tokens: 60
+      max_tokens: 16
+      max_slower_percent: 60
 """
 
 
@@ -130,6 +137,21 @@ def test_a_burst_on_the_real_engine(real: Real) -> None:
 
     assert report["verdict"] == "PASS", evidence(report)
     assert "6 of 6 answered, 3 at once" in evidence(report)
+
+
+def test_a_soak_of_the_real_engine(real: Real, prove: Proofs) -> None:
+    """Seconds here, hours elsewhere: every answer right, and no more memory at the end."""
+    report = real.accepted.report("soak")
+
+    assert report["verdict"] == "PASS", evidence(report)
+    found = re.search(r"(\d+) of \1 answered, 2 at once, in 5 s", evidence(report))
+    assert found, evidence(report)
+    prove(
+        "soak, real engine",
+        "two requests at a time of llama-server for 5 s, the last third compared with the first",
+        f"{found[1]} of {found[1]} with their own markers, PASS",
+        next(line for line in report["evidence"] if line.startswith("resident memory")),
+    )
 
 
 def test_a_wrong_rope_base_goes_back(real: Real, prove: Proofs) -> None:

@@ -25,6 +25,14 @@ def test_samples_have_labels_and_values() -> None:
     assert found[0].labels["model_name"] == "a} 7"
 
 
+def test_a_label_picks_among_the_series_of_a_metric() -> None:
+    """Tables of engines name a counter of failures so; one that is not there is none."""
+    named = 'vllm:generation_tokens_total{engine="%d"}'
+
+    assert counters.total(PAGE, (named % 1,)) == 1500
+    assert counters.total(PAGE, (named % 2,)) is None
+
+
 def test_a_counter_is_added_up_under_the_first_name_there_is() -> None:
     """Names changed over the versions; two of them at once are not two counts."""
     names = ("gone", "vllm:generation_tokens_total", "plain")
