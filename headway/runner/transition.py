@@ -12,7 +12,7 @@ in phases.py. Recovery enters the same methods; there is no other path.
 """
 
 from dataclasses import dataclass, replace
-from typing import Callable, Iterator, Optional, Set, Tuple
+from typing import Callable, Iterator, List, Optional, Set, Tuple
 
 from headway.runner import ballast, evidence, images, retention
 from headway.runner.acceptance import with_accepted
@@ -33,7 +33,7 @@ from headway.runner.steps import StepError
 from headway.runner.subject import current
 from headway.runner.work import Work
 from headway.wire.event import Moved, Rested, StepBegan, StepDone
-from headway.wire.gate import Gate
+from headway.wire.gate import Gate, Report
 from headway.wire.loader import canonical
 from headway.wire.phase import Exit, Phase
 from headway.wire.record import Acceptance, Rejection, State, Transition
@@ -77,13 +77,7 @@ class Running:
     def open(self) -> Rested:
         """Ask what must be so before anything is touched; then try."""
         self._enter(Trigger.BEGIN, replace(self._state(), transition=self.transition.id))
-        reports = [
-            self.hearing.judge(gate, change.new)
-            for change in self.changes
-            if change.new is not None
-            for gate in self.hearing.before(change.name)
-        ]
-        bad = [report for report in reports if report.verdict is not Verdict.PASS]
+        bad = self._unready()
         if bad:
             verdict = combine(report.verdict for report in bad)
             code = Exit.REFUSED if verdict is Verdict.FAIL else Exit.HELD
@@ -104,6 +98,16 @@ class Running:
         self.work.steps.guard(self.transition.id, self.units)
         self._enter(Trigger.READY)
         return self.trying()
+
+    def _unready(self) -> List[Report]:
+        """Ask what must be so before anything is stopped; give what does not pass."""
+        reports = [
+            self.hearing.judge(gate, change.new)
+            for change in self.changes
+            if change.new is not None
+            for gate in self.hearing.before(change.name)
+        ]
+        return [report for report in reports if report.verdict is not Verdict.PASS]
 
     def close(self) -> Rested:
         """Leave OPEN as it was found: guards off, what they kept down runs again."""
@@ -150,6 +154,7 @@ class Running:
     def _sweep(self) -> Rested:
         """Launch the release of every rung and have it judged; then go back, whatever was said.
 
+        What must be so before anything is stopped (room, cool air) must be so before each of them.
         All rungs write the same paths, so what was taken before the first one leads back from each.
         """
         running, (part,) = self.start, self.transition.orders.relaunch
@@ -158,12 +163,13 @@ class Running:
             self.changes = changes(running, self.target, (part,))
             self.work.tell(StepBegan(part, "rung", name))
             began = self.work.clock.boot_ms()
-            trial = self._try_all()
+            bad = self._unready()
+            trial = self._unjudged(sentence(bad[0])) if bad else self._try_all()
             took = self.work.clock.boot_ms() - began
             self.work.tell(StepDone(part, "rung", took, trial.why))
             running = self.target
-            if trial.verdict is None or trial.trigger is Trigger.CANNOT_RETURN:
-                break  # a person called it off, or the machine is to blame
+            if bad or trial.verdict is None or trial.trigger is Trigger.CANNOT_RETURN:
+                break  # warm air, a person who called it off, or a machine that is to blame
         self.work.records.keep_reports(self.transition.id, tuple(self.hearing.reports))
         self.changes = changes(self.start, self.target, (part,))
         self._enter(Trigger.SWEPT, why=trial.why or "every launch was judged")

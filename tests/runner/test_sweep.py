@@ -77,6 +77,28 @@ def test_a_rung_that_fails_is_a_result_and_the_next_one_has_its_launch(
     assert "gate health of engine: FAIL" in said[1]
 
 
+def test_warm_air_ends_it_before_the_next_launch(world: World, attempt: Attempt) -> None:
+    """Each launch loads a model and heats the room. It ends on the accepted release."""
+    before = world.tree()
+    attempt.before = ("thermal",)
+
+    def gets_warm() -> None:
+        if [kind for kind, _ in world.judged].count("health") > 1:
+            world.verdicts["thermal"] = Verdict.INVALID
+
+    world.on_judge = gets_warm
+    launches = int(world.systemd.up["engine.service"].removeprefix("launch"))
+    rested = attempt.sweep(*(engine(world, f"depth-{n}") for n in (1, 2, 3)))
+
+    assert rested.outcome == "swept"
+    assert world.tree() == before
+    ends = [e.body for e in events(attempt) if isinstance(e.body, StepDone)]
+    said = [body.detail for body in ends if body.step == "rung"]
+    assert len(said) == 2
+    assert "gate thermal of engine: INVALID" in said[-1]
+    assert world.systemd.up["engine.service"] == f"launch{launches + 2}"  # one, and back
+
+
 def test_a_person_calls_it_off_between_two_launches(world: World, attempt: Attempt) -> None:
     """The rungs that follow are not launched; it ends as it would have."""
     before = world.tree()
