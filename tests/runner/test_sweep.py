@@ -83,7 +83,7 @@ def test_warm_air_ends_it_before_the_next_launch(world: World, attempt: Attempt)
     attempt.before = ("thermal",)
 
     def gets_warm() -> None:
-        if [kind for kind, _ in world.judged].count("health") > 1:
+        if [kind for kind, _ in world.judged].count("health") > 2:  # two parts, and a rung
             world.verdicts["thermal"] = Verdict.INVALID
 
     world.on_judge = gets_warm
