@@ -16,7 +16,7 @@ def against(heard: Heard, pulse: Pulse) -> Optional[Judgement]:
     What became of the launch is weighed by whoever judges the gate (DESIGN 5).
     """
     if heard.late:
-        silent = pulse.silence(heard.sent_us)
+        silent = pulse.silence(heard.sent_us, heard.ended_us)
         return Judgement(silent.verdict, (heard.trouble, *silent.evidence))
     said = _fault(heard, pulse)
     return Judgement(Verdict.FAIL, (said,)) if said else None

@@ -90,8 +90,12 @@ class Pulse:
         said = f"it generated {went} tokens meanwhile, {generated} of them for this gate"
         return f"{said} by the usage of its answers: other clients, or a usage that is wrong"
 
-    def silence(self, since_us: int) -> Judgement:
-        """Judge an answer that did not come within our time, by whether the engine stood still."""
+    def silence(self, since_us: int, until_us: int = 0) -> Judgement:
+        """Judge an answer that did not come within our time, by whether the engine stood still.
+
+        Metrics that answered and then no more until the end are as still as counters can be: vLLM
+        that got SIGTERM ends its engine, closes its port, and waits for the streams it keeps open.
+        """
         seen = [one for one in self.readings if one.at_us >= since_us]
         if len(seen) < _TWICE:
             return Judgement(Verdict.INVALID, ("too few looks at its metrics to tell if it works",))
@@ -101,6 +105,10 @@ class Pulse:
         began = seen[0].at_us if moved is None else moved
         flat_s = (seen[-1].at_us - began) // 1_000_000
         running = seen[-1].of("running")
+        mute_s = (until_us - seen[-1].at_us) // 1_000_000
+        if running and mute_s >= self.flat_s:
+            said = f"its metrics answered no more for {mute_s} s with {running} requests running"
+            return Judgement(Verdict.FAIL, (said, self.service.again("metrics")))
         said = f"its token counters stood still for {flat_s} s with {running} requests running"
         if running and flat_s >= self.flat_s:
             return Judgement(Verdict.FAIL, (said, self.service.again("metrics")))

@@ -64,6 +64,24 @@ def test_silence_is_judged_by_the_counters(
     assert said in found.evidence[0]
 
 
+@pytest.mark.parametrize(
+    ("until_s", "verdict", "said"),
+    [
+        (63, Verdict.FAIL, "its metrics answered no more for 61 s with 1 requests running"),
+        (50, Verdict.INVALID, "our own time was over while its counters moved"),
+    ],
+)
+def test_metrics_that_fall_silent_stand_still(until_s: int, verdict: Verdict, said: str) -> None:
+    """VLLM after SIGTERM kept a stream open for 300 s, its engine dead and its port closed."""
+    watching = pulse.Pulse(met({"status": 404}))
+    watching.readings = [reading(0, 5, 1), reading(2, 9, 1)]
+
+    found = watching.silence(0, until_s * SECOND_US)
+
+    assert found.verdict is verdict
+    assert found.evidence[0] == said
+
+
 def test_a_prefill_that_only_the_scheduler_shows_is_work() -> None:
     """A prompt is counted by vLLM when it is read whole; its steps count meanwhile."""
     first, later = (counters.Reading(n, {"heartbeat": n, "generated": 5}) for n in (1, 2))
