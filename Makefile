@@ -8,7 +8,7 @@ VENV := .venv
 LOCK := requirements-dev.lock
 READY := $(VENV)/installed-$(shell sha256sum $(LOCK) | cut -c1-12)
 
-.PHONY: demo test test-all clean-lab
+.PHONY: demo test test-all test-gpu test-vllm clean-lab
 
 demo: $(READY)   ## watch a real engine go out to three real hosts
 	@$(VENV)/bin/invoke dev.demo
@@ -18,6 +18,12 @@ test: $(READY)   ## check the code, run unit and lab tests
 
 test-all: $(READY)   ## and the long ones
 	@$(VENV)/bin/invoke dev.test --long
+
+test-vllm: $(READY)   ## vLLM itself, installed once (3.5 GB); neither of the others runs it
+	@$(VENV)/bin/invoke dev.vllm
+
+test-gpu: $(READY)   ## on a machine with NVIDIA cards: what they say, eviction, NCCL
+	@$(VENV)/bin/python tests/gpu/run.py
 
 clean-lab: $(READY)   ## take the lab down, forget its root file systems
 	@$(VENV)/bin/invoke dev.lab.clean

@@ -41,8 +41,17 @@ def everything(context: Context, *, long: bool = False) -> None:
         sys.stderr.write(f"no lab tests: {why}; all else runs\n")
     else:
         setup(context)
-    marks = [*(["not lab"] if why else []), *([] if long else ["not long"])]
+    marks = [*(["not lab"] if why else []), *([] if long else ["not long"]), "not vllm"]
     _exit(static() or fails(tests(" and ".join(marks))))
+
+
+@task
+def vllm(context: Context) -> None:
+    """Judge vLLM itself, installed once and on demand (3.5 GB)."""
+    from dev.checking import fails, tests
+
+    setup(context)
+    _exit(fails(tests("vllm")))
 
 
 @task(positional=["name"])
@@ -162,5 +171,5 @@ def _exit(code: int) -> None:
         raise Exit(code=code)
 
 
-namespace = Collection("dev", setup, check, everything, prove, demo, bench)
+namespace = Collection("dev", setup, check, everything, vllm, prove, demo, bench)
 namespace.add_collection(Collection("lab", up, down, status, ssh, clean))

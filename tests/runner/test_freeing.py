@@ -87,5 +87,5 @@ def test_who_hangs_makes_it_stuck(tmp_path: Path) -> None:
     """A process in D state outlives SIGKILL: going back would fail as this did."""
     made = freeing(Systemd(tmp_path, undying=True))
 
-    with pytest.raises(NotFreedError, match="does not end pid 958 of chat.service"):
+    with pytest.raises(NotFreedError, match=r"does not end pid 958 of chat\.service"):
         made.free("chat")
