@@ -112,9 +112,12 @@ class Desk:
             ssh_config.text(chosen)  # a misfit is said once, not by every host
         return over_ssh(pack(self.fleet), chosen, self.become_password)
 
-    def call_ahead(self) -> None:
-        """Begin to call the hosts, while the rest of the verb is loaded and rendered."""
-        self.reach.call_ahead(self.hosts)
+    def call_ahead(self, *, cards: bool = False) -> None:
+        """Begin to call the hosts, while the rest of the verb is loaded and rendered.
+
+        With `cards` they begin to ask their drivers, too.
+        """
+        self.reach.call_ahead(self.hosts, cards=cards)
 
     def options(self, reason: str = "", **allowed: Any) -> "Options":  # noqa: ANN401
         """Give what most verbs need besides their hosts; `allowed` are fields of Orders."""
@@ -127,7 +130,7 @@ class Desk:
         self, order: "Look | Callable[[Host], Look] | None" = None
     ) -> "dict[str, Looked | HeadwayError]":
         """Ask the hosts at once what they record and what is so; an error is an answer, too."""
-        from headway.control.rolling.rollout import look
+        from headway.control.reaching.looks import look
         from headway.wire.talk import Look
 
         return look(self.hosts, self.reach, order or Look())

@@ -264,7 +264,7 @@ def facts(desk: Desk) -> Exit:
 
     invoke facts --host gpu1
     """
-    desk.call_ahead()
+    desk.call_ahead(cards=True)
     from headway.control.facts import facts as show
 
     return show(desk)

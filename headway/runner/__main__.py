@@ -13,7 +13,7 @@ def main() -> int:
     if verb == "serve":
         from headway.runner import quick
 
-        return quick.serve(os.path.dirname(os.path.realpath(__file__)))
+        return quick.serve(os.path.dirname(os.path.realpath(__file__)), cards=words == ["cards"])
     if verb == "transition" and len(words) == 1:
         from headway.runner.carry import carry
 
@@ -26,7 +26,7 @@ def main() -> int:
         from headway.runner.host_verbs import main as host
 
         return host(words)
-    sys.stderr.write("usage: serve | transition ID | recover | host VERB\n")
+    sys.stderr.write("usage: serve [cards] | transition ID | recover | host VERB\n")
     return 2
 
 

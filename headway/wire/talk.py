@@ -78,7 +78,8 @@ class Look:
     """Say what the host records and what is so.
 
     With `release`, say what differs from it, too (for plan). `units` names units to observe that
-    no release holds (for adopt). With `health`, ask the health gates once (for the floor).
+    no release holds (for adopt). With `health`, ask the health gates once (for the floor). With
+    `facts` alone nothing is compared with the record.
     """
 
     release: Optional[Release] = None

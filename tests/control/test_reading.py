@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from invoke.exceptions import Exit as InvokeExit
 
-from headway.control import past, reading, status
+from headway.control import facts, past, reading, status
 from headway.control.desk import Desk
 from headway.control.ending import ended
 from headway.control.errors import UnreachableError
@@ -119,7 +119,7 @@ def test_status_shows_hosts_that_cannot_be_reached_first(
 
 def test_facts_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nested facts are named by their path."""
-    assert _leave(_desk(tmp_path, LOOKS), status.facts) == 0
+    assert _leave(_desk(tmp_path, LOOKS), facts.facts) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["gpu1", "disk.free_bytes", "5"] in rows
     assert ["gpu2", "cpus", "2"] in rows

@@ -40,7 +40,7 @@ for deadline_s in map(int, sys.argv[1:]):
 @pytest.fixture
 def gpu1(hosts: Hosts) -> Host:
     """Return a host for cards; whoever asks gives it new ones."""
-    [host] = hosts("gpu1")
+    [host] = hosts("cards1")
     return host
 
 

@@ -61,10 +61,18 @@ os.execv(sys.executable,[sys.executable,"-I","-S",place+"/__main__.py","serve"])
 """
 
 
-def serve_argv(sha256: str, python: str = "python3") -> list[str]:
-    """Build the one command that starts the runner of this hash, or waits for it."""
+def serve_argv(sha256: str, python: str = "python3", *, cards: bool = False) -> list[str]:
+    """Build the one command that starts the runner of this hash, or waits for it.
+
+    With `cards` a runner that is there has the driver asked before the order comes.
+    """
     script = _SCRIPT.format(
-        root=ROOT, sha256=sha256, python=python, mark=ABSENT_MARK, length=len(_RECEIVER)
+        root=ROOT,
+        sha256=sha256,
+        python=python,
+        mark=ABSENT_MARK,
+        length=len(_RECEIVER),
+        ahead=" cards" if cards else "",
     )
     return ["/bin/sh", "-c", script]
 

@@ -67,12 +67,12 @@ class Reach:
             transport.close()
             raise
 
-    def call_ahead(self, hosts: Sequence[Host]) -> None:
+    def call_ahead(self, hosts: Sequence[Host], *, cards: bool = False) -> None:
         """Log in to these hosts now, and ask for the runner's hello; `open` finds it said.
 
         Nothing is changed there: it is what a host can do while we load and render.
         """
-        self.ahead.update({host.name: _Line(self, host) for host in hosts[:AHEAD]})
+        self.ahead.update({host.name: _Line(self, host, cards=cards) for host in hosts[:AHEAD]})
 
     def line(self, host: Host) -> Transport:
         """Connect to a host, as root; to a guest the way its inventory says.
@@ -123,9 +123,10 @@ class Reach:
 class _Line:
     """A host that is being called in a thread."""
 
-    def __init__(self, reach: Reach, host: Host) -> None:
+    def __init__(self, reach: Reach, host: Host, *, cards: bool) -> None:
         self._reach = reach
         self._host = host
+        self._cards = cards
         self._made: Transport | None = None
         self._failed: Exception | None = None
         self._thread = threading.Thread(target=self._make, name=host.name, daemon=True)
@@ -141,8 +142,9 @@ class _Line:
     def _make(self) -> None:
         try:
             transport = self._reach.line(self._host)
-            argv = serve_argv(self._reach.pack.sha256, _python(self._host))
-            self._made = _Begun(transport, argv)
+            what = self._reach.pack.sha256, _python(self._host)
+            stream = transport.converse(serve_argv(*what, cards=self._cards))
+            self._made = _Begun(transport, serve_argv(*what), stream)
         except Exception as error:  # noqa: BLE001 # raised again where the verb waits for it
             self._failed = error
 
@@ -150,10 +152,10 @@ class _Line:
 class _Begun:
     """A Transport on which one program runs already: whoever starts it finds it under way."""
 
-    def __init__(self, inner: Transport, argv: Sequence[str]) -> None:
+    def __init__(self, inner: Transport, argv: Sequence[str], stream: Stream) -> None:
         self._inner = inner
         self._argv = list(argv)
-        self._stream: Stream | None = inner.converse(argv)
+        self._stream: Stream | None = stream
 
     def converse(self, argv: Sequence[str]) -> Stream:
         """Give the program that runs, or start another one."""

@@ -1,9 +1,13 @@
 """The NVIDIA cards of this machine; all that asks the driver is below here and travels apart."""
 
-from headway.runner.cards.asker import Asker
 from headway.wire.cards import CardsSeen
 
-_ASKER = Asker()
+
+def ask_ahead(*, pairs: bool) -> None:
+    """Let NVML be asked while something else is done; the next look of this kind is shorter."""
+    from headway.runner.cards.asker import ASKER
+
+    ASKER.ask_ahead(pairs=pairs)
 
 
 def look(*, pairs: bool, deadline_s: int) -> CardsSeen:
@@ -11,4 +15,6 @@ def look(*, pairs: bool, deadline_s: int) -> CardsSeen:
 
     `pairs` adds what lies between the cards, and what only their own firmware knows of them.
     """
-    return _ASKER.look(pairs=pairs, deadline_s=deadline_s)
+    from headway.runner.cards.asker import ASKER  # the child, which is of this package, lacks it
+
+    return ASKER.look(pairs=pairs, deadline_s=deadline_s)

@@ -1,5 +1,6 @@
 """Asks the child that asks NVML: keeps one for several looks, and leaves one that hangs behind."""
 
+import contextlib
 import importlib.util
 import os
 import sys
@@ -9,7 +10,6 @@ from dataclasses import replace
 from typing import Callable, List, Optional
 
 from headway.runner.cards.words import Begun, Word
-from headway.runner.launch import runner_folder
 from headway.runner.process import Companion, ProcessError
 from headway.wire.cards import Card, CardsSeen
 from headway.wire.loader import load, parse
@@ -21,9 +21,12 @@ LONGEST_S = 30
 def start() -> Companion:
     """Start the child: this Python, cut off from the host's own environment."""
     found = importlib.util.find_spec("pynvml")
-    folders = [runner_folder(), *([os.path.dirname(found.origin or "")] if found else [])]
-    child = os.path.dirname(__file__) + "/child.py"
-    return Companion([sys.executable, "-I", "-S", child, *folders])
+    here = os.path.dirname(os.path.realpath(__file__))
+    folders = [
+        os.path.abspath(here + "/../../.."),
+        *([os.path.dirname(found.origin or "")] if found else []),
+    ]
+    return Companion([sys.executable, "-I", "-S", here + "/child.py", *folders])
 
 
 class Asker:
@@ -33,8 +36,15 @@ class Asker:
         self._start = start
         self._turn = threading.Lock()
         self._child: Optional[Companion] = None
+        self._asked = b""
         self._stuck: Optional[Companion] = None
         self._finding = CardsSeen()
+
+    def ask_ahead(self, *, pairs: bool) -> None:
+        """Start the child and put the question; what goes wrong is for the look to find."""
+        with self._turn, contextlib.suppress(ProcessError):
+            if self._child is None and self._stuck is None:
+                self._put(_question(pairs=pairs))
 
     def look(self, *, pairs: bool, deadline_s: int) -> CardsSeen:
         """Read every card; a child that went away since the last look is started again once."""
@@ -44,7 +54,7 @@ class Asker:
             said = "nothing"
             for _ in range(1 if self._child is None else 2):
                 try:
-                    return self._ask(b"look pairs\n" if pairs else b"look\n", deadline_s)
+                    return self._ask(_question(pairs=pairs), deadline_s)
                 except ProcessError as error:
                     self.close()
                     said = str(error)
@@ -52,16 +62,16 @@ class Asker:
 
     def close(self) -> bool:
         """End the child; False when it hangs in the driver and does not die."""
-        child, self._child = self._child, None
+        child, self._child, self._asked = self._child, None, b""
         return child is None or child.end()
 
     def _ask(self, question: bytes, deadline_s: int) -> CardsSeen:
         limit_s = max(1, min(deadline_s, LONGEST_S))
         until = time.monotonic() + limit_s
-        if self._child is None:
-            self._child = self._start()
-        child = self._child
-        child.say(question)
+        if self._asked not in (b"", question):
+            self.close()
+        child = self._put(question)
+        self._asked = b""
         at = "the driver"
         cards: List[Card] = []
         while True:
@@ -76,6 +86,14 @@ class Asker:
             else:
                 cards.append(word)
 
+    def _put(self, question: bytes) -> Companion:
+        if self._child is None:
+            self._child = self._start()
+        if not self._asked:
+            self._child.say(question)
+            self._asked = question
+        return self._child
+
     def _left(self, child: Companion, at: str, limit_s: int, cards: List[Card]) -> CardsSeen:
         """Leave a child that hangs: that is the finding. One that does not die hangs for all."""
         where = waits_in(child.pid)
@@ -87,6 +105,10 @@ class Asker:
         return self._finding
 
 
+def _question(*, pairs: bool) -> bytes:
+    return b"look pairs\n" if pairs else b"look\n"
+
+
 def waits_in(pid: int) -> str:
     """Say where in the kernel a process waits, " in FUNCTION"; "" where it does not, or is gone."""
     try:
@@ -95,3 +117,6 @@ def waits_in(pid: int) -> str:
     except OSError:
         return ""
     return f" in {name}" if name not in ("", "0") else ""
+
+
+ASKER = Asker()

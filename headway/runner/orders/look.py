@@ -3,8 +3,7 @@
 from dataclasses import replace
 from typing import List
 
-from headway.runner import facts, observe, satchels
-from headway.runner.orders import standing
+from headway.runner import facts, satchels
 from headway.runner.orders.session import Session
 from headway.runner.records import RecordError
 from headway.runner.tools.cards import RealCards
@@ -15,6 +14,7 @@ from headway.wire.release import EMPTY, Release
 from headway.wire.talk import Done, FromHost, Look, Looked, Trouble
 
 HISTORY = 50
+_FACTS = Look(facts=True)  # asked for nothing else, the record is not compared with what is so
 CARDS_S = 30  # cards that nothing keeps awake take seconds each to start
 
 
@@ -26,16 +26,36 @@ def obey(session: Session, order: Look) -> FromHost:
         accepted = records.release(state.running())
     except RecordError as error:
         return Trouble(Exit.REFUSED, str(error))
-    parked = state.parked is not None
-    looked = Looked(
-        state=state,
-        accepted=accepted,
-        drift=observe.differences(accepted, machine, enabled=not parked, accepted=accepted),
+    has_cards = order.facts and _ask_cards(session)
+    looked = Looked(state, accepted, unheld=accepted.unheld)
+    if order != _FACTS:
+        looked = _compared(session, order, looked)
+    if order.history:
+        kept = [_release(session, old.release) for old in state.accepted]
+        looked = replace(looked, history=tuple(_history(session)), releases=tuple(kept))
+    if order.facts:
+        looked = replace(looked, facts=facts.facts(machine))
+        looked = replace(looked, cards=_cards(session) if has_cards else None)
+    session.channel.say(looked)
+    return Done(Exit.ACCEPTED)
+
+
+def _compared(session: Session, order: Look, looked: Looked) -> Looked:
+    """Add what is so: what differs, what is alive, what was asked about besides."""
+    from headway.runner import observe  # with all kinds of resources: facts need none of them
+
+    machine, state, accepted = session.machine, looked.state, looked.accepted
+    looked = replace(
+        looked,
+        drift=observe.differences(
+            accepted, machine, enabled=state.parked is None, accepted=accepted
+        ),
         alive=observe.alive(accepted, machine),
-        unheld=accepted.unheld,
     )
-    criteria = records.criteria(state.accepted[0].criteria) if state.accepted else None
+    criteria = session.records.criteria(state.accepted[0].criteria) if state.accepted else None
     if order.health and criteria is not None:
+        from headway.runner.orders import standing
+
         sick, _ = standing.unhealthy(machine, accepted, criteria)
         looked.alive.update({part: f"unhealthy: {why}" for part, why in sick.items()})
     if order.release is not None:
@@ -44,23 +64,25 @@ def obey(session: Session, order: Look) -> FromHost:
     if order.units:
         found = observe.observe(machine, order.units)
         looked = replace(looked, unheld=found.unheld, releases=(found,))
-    if order.history:
-        kept = [_release(session, old.release) for old in state.accepted]
-        looked = replace(looked, history=tuple(_history(session)), releases=tuple(kept))
-    if order.facts:
-        looked = replace(looked, facts=facts.facts(machine))
-        if session.equip() and satchels.has_cards(machine.disk):
-            looked = replace(looked, cards=_cards(session))
-    session.channel.say(looked)
-    return Done(Exit.ACCEPTED)
+    return looked
+
+
+def _ask_cards(session: Session) -> bool:
+    """Let the driver be asked while we look at all else; False: there are no cards to ask for."""
+    if not session.equip() or not satchels.has_cards(session.machine.disk):
+        return False
+    from headway.runner.cards import ask_ahead
+
+    ask_ahead(pairs=True)
+    return True
 
 
 def _cards(session: Session) -> CardsSeen:
-    """Ask the driver, then the kernel; a driver that hangs does not keep us from the kernel."""
+    """Read what the host is to its cards, then hear what the driver said meanwhile."""
     from headway.runner.cards.host import cards_host
 
-    seen = RealCards(lambda: CARDS_S).look(pairs=True)
-    return replace(seen, host=cards_host(session.machine.disk, session.machine.run))
+    host = cards_host(session.machine.disk, session.machine.run)
+    return replace(RealCards(lambda: CARDS_S).look(pairs=True), host=host)
 
 
 def _release(session: Session, name: str) -> Release:

@@ -9,6 +9,7 @@ from headway.control.errors import ConfigError, UnreachableError
 from headway.control.fleet import Fleet
 from headway.control.inventory import load
 from headway.control.inventory.model import Host
+from headway.control.reaching.looks import look
 from headway.control.reaching.reach import Reach
 from headway.control.rolling import rollout as verbs
 from headway.control.rolling.rollout import Options
@@ -153,11 +154,11 @@ say({"done": {"exit_code": 0, "sentence": ""}})
 def test_a_look_answers_for_every_host_in_order(tmp_path: Path) -> None:
     """An error is an answer, too: status shows the others all the same."""
     bench = Bench(tmp_path, LOOKS)
-    answers = verbs.look(bench.hosts, bench.options.reach)
+    answers = look(bench.hosts, bench.options.reach)
     assert list(answers) == ["gpu1", "gpu2", "gpu3"]
     assert isinstance(answers["gpu2"], Looked)
     assert isinstance(answers["gpu3"], UnreachableError)
-    assert verbs.look((), bench.options.reach) == {}
+    assert look((), bench.options.reach) == {}
 
 
 def test_check_judges_from_outside_what_is_judged_there(tmp_path: Path) -> None:
