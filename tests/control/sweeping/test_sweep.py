@@ -38,7 +38,8 @@ for n, rung in enumerate(order["rungs"][:2]):
     for gate in order["criteria"]["gates"]:
         told("reported", report={"gate": gate["name"], "kind": gate["kind"], "part": "web",
              "verdict": "PASS", "fate": "SAME", "before": None, "after": None, "evidence": [],
-             "measurements": [{"name": "tokens_s", "value": 1000 * (n + 1), "unit": "milli-tokens/s"}]})
+             "measurements": [
+                 {"name": "tokens_s", "value": 1000 * (n + 1), "unit": "milli-tokens/s"}]})
     told("step_done", part="web", step="rung", took_ms=5, detail="")
 told("rested", phase="IDLE", accepted="abc", verdict=None, exit_code=0, outcome="swept",
      sentence="back on abc: called off")

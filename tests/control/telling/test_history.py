@@ -205,7 +205,8 @@ def test_what_a_sweep_measured_is_no_run_to_pin(tmp_path: Path) -> None:
                     (
                         "INSERT INTO reports (host, transition_id, seq, rollout, at_ms, part, gate,"
                         " kind, verdict, fate, took_ms, evidence) VALUES"
-                        " ('gpu1', 't1', ?, ?, 1, 'llama', 'decode', 'decode', 'PASS', 'SAME', 5, '')"
+                        " ('gpu1', 't1', ?, ?, 1, 'llama', 'decode', 'decode',"
+                        " 'PASS', 'SAME', 5, '')"
                     ),
                     (at_ms, verb),
                 ),
