@@ -217,7 +217,7 @@ def _venv(maker: Maker, one: authoring.Venv, at: Value) -> Made:
         raise ConfigError(at.where, "venv: wants exactly one of lock and found", hint=hint)
     if one.found:
         if not one.fingerprint:
-            hint = "invoke facts --host HOST shows it"
+            hint = "write any word: invoke plan --host HOST then names the one that is there"
             raise ConfigError(at.where, "venv: a found one wants its fingerprint", hint=hint)
         maker.scope = maker.scope.with_fixed({one.name: one.found})
         return (wire.FoundVenv(one.found, one.fingerprint),)
