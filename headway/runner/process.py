@@ -1,8 +1,11 @@
 """Commands as lists of words, each in a session of its own: the runner's only home of subprocess.
 
 A command that cannot be started answers as a shell would have it, with code 127 or 126 and a
-sentence on stderr, so that callers judge one thing: the code.
+sentence on stderr, so that callers judge one thing: the code. Loaded before the vocabulary of the
+wire is: what asks the cards is started while that loads.
 """
+
+from __future__ import annotations
 
 import contextlib
 import os
@@ -12,9 +15,10 @@ import signal
 import subprocess
 import threading
 import time
-from typing import IO, Dict, Iterator, List, Optional, Sequence
+from typing import IO, TYPE_CHECKING, Dict, Iterator, List, Optional, Sequence
 
-from headway.wire.tools import Ran
+if TYPE_CHECKING:
+    from headway.wire.tools import Ran
 
 OUTPUT_LIMIT = 16 * 1024 * 1024  # bytes kept of each stream; the rest is read and dropped
 _CHUNK = 64 * 1024
@@ -22,7 +26,7 @@ _LAST_WORDS_S = 2  # for what a killed group left in its pipes
 _DYING_S = (
     5.0  # what SIGKILL takes at most where the kernel is not stuck: freeing memory takes time
 )
-_UNDYING: "List[subprocess.Popen[bytes]]" = []  # D state; a forgotten Popen would wait for them
+_UNDYING: List[subprocess.Popen[bytes]] = []  # D state; a forgotten Popen would wait for them
 
 
 class ProcessError(Exception):
@@ -41,6 +45,8 @@ class Processes:
         deadline_s: int = 60,
     ) -> Ran:
         """Run it; `env` is added to the runner's own, `code` is None when the deadline ended it."""
+        from headway.wire.tools import Ran
+
         began = time.monotonic()
         try:
             process = _start(argv, env, subprocess.PIPE if stdin else subprocess.DEVNULL)
@@ -154,7 +160,7 @@ class Companion:
 class _Pipes:
     """Feeds a process and keeps what it says, each stream up to the limit."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", stdin: bytes) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], stdin: bytes) -> None:
         self.stdout = bytearray()
         self.stderr = bytearray()
         self._unsent = memoryview(stdin)
@@ -204,7 +210,7 @@ def _keep(fd: int, kept: bytearray) -> bool:
 
 def _start(
     argv: Sequence[str], env: Optional[Dict[str, str]], stdin: int, stderr: int = subprocess.PIPE
-) -> "subprocess.Popen[bytes]":
+) -> subprocess.Popen[bytes]:
     """Start it in a session of its own, speaking the language that parsers know."""
     return subprocess.Popen(
         list(argv),
@@ -220,7 +226,7 @@ def _cannot_start(argv: Sequence[str], error: OSError) -> str:
     return f"{argv[0]}: {error.strerror}"
 
 
-def _ended(process: "subprocess.Popen[bytes]", until: float = float("inf")) -> bool:
+def _ended(process: subprocess.Popen[bytes], until: float = float("inf")) -> bool:
     """Wait for its end without reaping it: until then its group's number is nobody else's."""
     fd = os.pidfd_open(process.pid)
     try:
@@ -230,12 +236,12 @@ def _ended(process: "subprocess.Popen[bytes]", until: float = float("inf")) -> b
         os.close(fd)
 
 
-def _kill(process: "subprocess.Popen[bytes]") -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _kill_and_reap(process: "subprocess.Popen[bytes]") -> bool:
+def _kill_and_reap(process: subprocess.Popen[bytes]) -> bool:
     """Kill whatever is left of its process group, then reap it; once only.
 
     False: it hangs in the kernel and does not die of SIGKILL, so it is left to the end of us.
@@ -249,5 +255,5 @@ def _kill_and_reap(process: "subprocess.Popen[bytes]") -> bool:
     return process.returncode is not None
 
 
-def _fd(pipe: "Optional[IO[bytes]]") -> int:
+def _fd(pipe: Optional[IO[bytes]]) -> int:
     return -1 if pipe is None else pipe.fileno()

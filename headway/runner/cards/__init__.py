@@ -1,6 +1,11 @@
 """The NVIDIA cards of this machine; all that asks the driver is below here and travels apart."""
 
-from headway.wire.cards import CardsSeen
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headway.wire.cards import CardsSeen
 
 
 def ask_ahead(*, pairs: bool) -> None:

@@ -1,18 +1,21 @@
-"""Asks the child that asks NVML: keeps one for several looks, and leaves one that hangs behind."""
+"""Asks the child that asks NVML: keeps one for several looks, and leaves one that hangs behind.
+
+It is loaded before the vocabulary of the wire is, so that the child asks while that loads.
+"""
+
+from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import sys
 import threading
 import time
-from dataclasses import replace
-from typing import Callable, List, Optional
+from typing import TYPE_CHECKING, Callable, List, Optional
 
-from headway.runner.cards.words import Begun, Word
 from headway.runner.process import Companion, ProcessError
-from headway.wire.cards import Card, CardsSeen
-from headway.wire.loader import load, parse
+
+if TYPE_CHECKING:
+    from headway.wire.cards import Card, CardsSeen
 
 LONGEST_S = 30
 """A first look may start cards up, seconds each, where nothing keeps them awake."""
@@ -20,12 +23,9 @@ LONGEST_S = 30
 
 def start() -> Companion:
     """Start the child: this Python, cut off from the host's own environment."""
-    found = importlib.util.find_spec("pynvml")
     here = os.path.dirname(os.path.realpath(__file__))
-    folders = [
-        os.path.abspath(here + "/../../.."),
-        *([os.path.dirname(found.origin or "")] if found else []),
-    ]
+    library = (folder for folder in sys.path if os.path.exists(folder + "/pynvml.py"))
+    folders = [os.path.abspath(here + "/../../.."), next(library, "")]
     return Companion([sys.executable, "-I", "-S", here + "/child.py", *folders])
 
 
@@ -38,7 +38,7 @@ class Asker:
         self._child: Optional[Companion] = None
         self._asked = b""
         self._stuck: Optional[Companion] = None
-        self._finding = CardsSeen()
+        self._finding: Optional[CardsSeen] = None
 
     def ask_ahead(self, *, pairs: bool) -> None:
         """Start the child and put the question; what goes wrong is for the look to find."""
@@ -48,8 +48,10 @@ class Asker:
 
     def look(self, *, pairs: bool, deadline_s: int) -> CardsSeen:
         """Read every card; a child that went away since the last look is started again once."""
+        from headway.wire.cards import CardsSeen
+
         with self._turn:
-            if self._stuck is not None and not self._stuck.gone():
+            if self._finding and self._stuck is not None and not self._stuck.gone():
                 return self._finding
             said = "nothing"
             for _ in range(1 if self._child is None else 2):
@@ -66,6 +68,12 @@ class Asker:
         return child is None or child.end()
 
     def _ask(self, question: bytes, deadline_s: int) -> CardsSeen:
+        from dataclasses import replace
+
+        from headway.runner.cards.words import Begun, Word
+        from headway.wire.cards import CardsSeen
+        from headway.wire.loader import load, parse
+
         limit_s = max(1, min(deadline_s, LONGEST_S))
         until = time.monotonic() + limit_s
         if self._asked not in (b"", question):
@@ -96,6 +104,8 @@ class Asker:
 
     def _left(self, child: Companion, at: str, limit_s: int, cards: List[Card]) -> CardsSeen:
         """Leave a child that hangs: that is the finding. One that does not die hangs for all."""
+        from headway.wire.cards import CardsSeen
+
         where = waits_in(child.pid)
         sentence = f"NVML did not answer within {limit_s} s: it hangs at {at}"
         if not self.close():
