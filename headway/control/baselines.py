@@ -15,11 +15,8 @@ from pathlib import Path
 
 from headway.control.errors import ConfigError
 from headway.control.fleet import BASELINES, Fleet
-from headway.control.inventory.model import Host
+from headway.control.inventory.model import CLASS, Host
 from headway.wire.gate import Baseline, Measurement
-
-CLASS = "class"
-"""The inventory variable that names the kind of machine a host is."""
 
 _HEAD = (
     "# What relative thresholds go by. `invoke baseline --host HOST` writes it; keep it in git.\n"

@@ -4,11 +4,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from headway.control.baselines import CLASS, Baselines, Entry, MeasuredOn, Pinned, name_of, write
+from headway.control.baselines import Baselines, Entry, MeasuredOn, Pinned, name_of, write
 from headway.control.desk import Desk
 from headway.control.errors import HeadwayError, RefusedError
 from headway.control.fleet import BASELINES
-from headway.control.inventory.model import Host
+from headway.control.inventory.model import CLASS, Host
 from headway.control.telling import history
 from headway.control.telling.table import table
 from headway.wire.findings import known

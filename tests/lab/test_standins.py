@@ -20,7 +20,7 @@ TWO = ("--card", "0=83000", "1=83000")
 @pytest.fixture
 def gpu1(hosts: Hosts) -> Host:
     """Return a host for cards; whoever asks gives it new ones."""
-    [host] = hosts("gpu1")
+    [host] = hosts("cards1")
     return host
 
 

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from headway.control.secrets import Secret
 
 Steps = tuple[str | int, ...]
+
+CLASS = "class"
+"""The variable that names the kind of machine a host is."""
 Kind = Literal["lxc", "qemu"]
 How = Literal["ssh", "pct", "qm"]
 KINDS: dict[Kind, str] = {"lxc": "container", "qemu": "VM"}

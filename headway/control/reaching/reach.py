@@ -9,10 +9,7 @@ from headway.control.errors import UnreachableError
 from headway.control.inventory.model import Host, How, Via
 from headway.control.reaching.bootstrap import serve_argv
 from headway.control.reaching.conversation import Session, converse
-from headway.control.reaching.guest import explained
 from headway.control.reaching.pack import Pack
-from headway.control.reaching.pct import Pct
-from headway.control.reaching.qm import Qm
 from headway.control.reaching.sudo import Sudo
 from headway.control.reaching.transport import Stream, Transport
 from headway.control.secrets import Secret
@@ -82,6 +79,9 @@ class Reach:
         via = host.via
         if via is not None and via.how != "ssh":
             node = self._node(host.name, via)
+            from headway.control.reaching.pct import Pct  # guests alone need either
+            from headway.control.reaching.qm import Qm
+
             return Pct(node, host.name, via) if via.how == "pct" else Qm(node, host.name, via)
         try:
             return self._root(host)
@@ -103,6 +103,8 @@ class Reach:
         except UnreachableError:
             return None
         try:
+            from headway.control.reaching.guest import explained
+
             return explained(host.name, host.via, node)
         finally:
             node.close()

@@ -11,9 +11,8 @@ Roles read it as the variable `machine`, with every key, whether the class decla
 from collections.abc import Mapping
 from typing import Any
 
-from headway.control.baselines import CLASS
 from headway.control.errors import ConfigError
-from headway.control.inventory.model import Value
+from headway.control.inventory.model import CLASS, Value
 from headway.control.near import near
 from headway.control.rendering.scope import Scope
 from headway.wire.loader import WireError, dump, load
@@ -32,6 +31,9 @@ def machine_of(scope: Scope, values: Mapping[str, Value]) -> dict[str, Any]:
     """
     name, declared = scope.get(CLASS), scope.get(CLASSES)
     at = values[CLASSES]
+    if not isinstance(name, str) or "/" in name:
+        problem = f"class wants a word without a slash, got {name!r}"
+        raise ConfigError(values[CLASS].where, problem)
     if not isinstance(declared, Mapping):
         raise ConfigError(at.where, "classes wants a mapping of classes by their names")
     if name and declared and name not in declared:

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headway.control.baselines import CLASS, baseline_of, name_of
 from headway.control.errors import ConfigError
 from headway.control.fleet import Fleet
-from headway.control.inventory.model import Host, Instance, Value
+from headway.control.inventory.model import CLASS, Host, Instance, Value
 from headway.control.rendering import roles
 from headway.control.rendering.machine_class import CLASSES, MACHINE, machine_of
 from headway.control.rendering.maker import Maker, typed
@@ -20,7 +19,7 @@ from headway.control.rendering.scope import Scope, secrets_in
 from headway.control.rendering.sources import Sources
 from headway.control.rendering.templates import Templates
 from headway.control.secrets import Secret
-from headway.wire.gate import Gate
+from headway.wire.gate import Baseline, Gate
 from headway.wire.loader import WireError, load
 from headway.wire.release import Part, Release, SubjectSpec, release_of
 from headway.wire.resources import File, Sysctl, Unit
@@ -79,8 +78,8 @@ class _Instance:
     ) -> None:
         self.host = host.name
         self.instance = instance
-        self.pinned = fleet.baselines
-        self.baseline = name_of(host, instance.role)
+        self.fleet = fleet
+        self.described = host
         self.role = roles.load(fleet, instance.role, where=instance.where)
         sources = Sources(fleet, instance.role)
         values = {
@@ -159,10 +158,19 @@ class _Instance:
         base["where"] = entry.side
         try:
             gate = load(Gate, {**base, **own, "params": params})
-            return replace(gate, baseline=baseline_of(self.pinned, self.baseline, gate.name))
         except WireError as error:
             place = "/".join([entry.kind, *(str(step) for step in error.path)])
             raise ConfigError(entry.at.at(*error.path), f"{place}: {error.problem}") from None
+        return replace(gate, baseline=self._baseline(gate.name))
+
+    def _baseline(self, gate: str) -> Baseline | None:
+        """Give what is pinned for a gate of this role on this class of machines."""
+        if CLASS not in self.described.vars:
+            return None
+        from headway.control.baselines import baseline_of, name_of
+
+        name = name_of(self.described, self.instance.role)
+        return baseline_of(self.fleet.baselines, name, gate)
 
     def _text(self, key: str) -> str:
         if not getattr(self.role.file, key):

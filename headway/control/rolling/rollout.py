@@ -8,16 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from headway.control.baselines import CLASS
 from headway.control.errors import (
     ConfigError,
     HeadwayError,
     UsageError,
 )
 from headway.control.fleet import Fleet
-from headway.control.inventory.model import Host
+from headway.control.inventory.model import CLASS, Host
 from headway.control.near import near
-from headway.control.reaching import qm
 from headway.control.reaching.reach import AHEAD, Reach
 from headway.control.rendering.render import Rendered, render
 from headway.control.rolling.asks import Asks, is_peer
@@ -245,7 +243,10 @@ def _run(  # noqa: PLR0913 # what the verbs differ in
     Nothing begins where one of the hosts is reached by a way that cannot carry its order.
     """
     for task in tasks:
-        qm.refuse(task.host, task.order)
+        if task.host.via is not None:
+            from headway.control.reaching import qm
+
+            qm.refuse(task.host, task.order)
     began = time.monotonic()
     name = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + os.urandom(2).hex()
     hosts = tuple(task.host.name for task in tasks)
