@@ -141,7 +141,6 @@ def stale(fleet: fleets.Fleet, pve: Node, how: How, **of_node: object) -> fleets
     return said
 
 
-@pytest.mark.long  # test_evict shows it in a rollout; behind that one, another guest's card is told
 def test_memory_without_a_process_is_freed_by_the_node(lab: Lab, pve: Node, tmp_path: Path) -> None:
     """The guest asks, and the controller has the node do it; another guest's engine lives on."""
     said = stale(fleets.Fleet(lab, tmp_path), pve, "pct")

@@ -50,7 +50,10 @@ def evict(session: Session, order: Evict, parts: Tuple[Part, ...]) -> Done:
         done = ladder.climb(before, began)
     except NotFreedError as error:
         return session.rest(Exit.STUCK, "stuck", str(error))
-    return _ended(session, hands.sight(ladder.claim), ladder.claim, done, idle)
+    code, sentence = ending(hands.sight(ladder.claim), ladder.claim, done, idle, guest=guest)
+    if code is Exit.ACCEPTED:
+        return Done(code, sentence)
+    return session.rest(code, "stuck" if code is Exit.STUCK else "refused", sentence)
 
 
 def _recorded(session: Session, order: Evict, parts: Tuple[Part, ...]) -> Launched:
@@ -81,18 +84,23 @@ def _units(parts: Tuple[Part, ...]) -> Tuple[str, ...]:
     return tuple(dict.fromkeys(unit.name for part in parts for unit in units_of(part)))
 
 
-def _ended(session: Session, now: Sight, claim: Claim, done: str, idle: Dict[str, int]) -> Done:
-    """Say whether the cards are free of ours, and how to end whoever else is there."""
+def ending(
+    now: Sight, claim: Claim, done: str, idle: Dict[str, int], *, guest: bool
+) -> Tuple[Exit, str]:
+    """Say whether the cards are free of ours, and how to end whoever else is there.
+
+    Memory that nobody in a guest explains is others', who are outside: its node was asked by then
+    and found nobody of ours. Without a node to ask, only a reboot frees it.
+    """
     more = excess(now, idle) if idle else ()
-    if more:
-        why = f"{'; '.join(more)}: only a reboot frees that"
-        return session.rest(Exit.STUCK, "stuck", f"needs a reboot: {why}")
+    if more and not guest:
+        return Exit.STUCK, f"needs a reboot: {'; '.join(more)}: only a reboot frees that"
+    said = [done, *(f"{line} in this guest: not ours, says its node" for line in more)]
     strangers = now.strangers(claim)
     if strangers:
-        words = " ".join(f"--kill {one.id}" for one in strangers)
-        sentence = f"nothing of ours is left; {done}; to end them: {words}"
-        return session.rest(Exit.REFUSED, "refused", sentence)
-    return Done(Exit.ACCEPTED, "; ".join(filter(None, ("nothing of ours is left", done))))
+        said.append("to end them: " + " ".join(f"--kill {one.id}" for one in strangers))
+    sentence = "; ".join(filter(None, ("nothing of ours is left", *said)))
+    return (Exit.REFUSED if strangers else Exit.ACCEPTED), sentence
 
 
 class _Told:
