@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import dataclass, field
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, Optional, Tuple
 
 from headway.wire.compare import CompareError, find, holds, number
 from headway.wire.evidence import by_hand, tail
@@ -16,6 +16,11 @@ DEADLINE_S = 300
 _AS_LONG_AS_THE_GATE_S = 24 * 60 * 60
 _NOT_STARTED = (126, 127)
 _BRIEF = 40  # characters
+_DOCKER_S = 20
+_STATE = (
+    *("docker", "container", "inspect", "--format"),
+    "{{.State.Running}} {{.Id}} {{.State.StartedAt}}",
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,8 @@ class Params:
 
     `by_hand` is what a person types to ask the same, where argv is too long for that.
     `inside` runs it in the serving process's own environment, its program's folder first on PATH:
-    a harness of the same virtual environment. `codes_unjudged` are exit codes that mean nothing
+    a harness of the same virtual environment. `container` names a running one of Docker's to run
+    it in; there it is not ended when it is late. `codes_unjudged` are exit codes that mean nothing
     was judged (pytest's 5: no tests collected). `samples_path` leads to a count in the JSON that
     must be at least `samples`; `judged` is an expression whose first group is such a count in what
     it printed (all that match add up): all skipped is no PASS.
@@ -50,6 +56,7 @@ class Params:
     codes_unjudged: Tuple[int, ...] = ()
     expect: Tuple[Expect, ...] = ()
     inside: bool = False
+    container: str = ""
     samples_path: str = ""
     samples: int = 1
     judged: str = ""
@@ -58,12 +65,46 @@ class Params:
 
 def judge(params: Params, subject: Optional[Subject], tools: Tools) -> Answered:
     """Run it once. Late, not started, without the JSON that is expected: nothing was judged."""
+    if params.inside and params.container:
+        return Judgement(Verdict.INVALID, ("inside or container: it runs in one place",))
     if params.inside and subject is None:
         return Judgement(Verdict.INVALID, ("no launch whose environment to run it in",))
+    if params.container:
+        return _contained(params, tools)
     env = {**_environment(subject, tools), **params.env} if params.inside else params.env
-    ran = tools.run(
-        params.argv, stdin=params.stdin.encode(), env=env, deadline_s=_AS_LONG_AS_THE_GATE_S
-    )
+    return _judged(params, _run(params.argv, env, params, tools))
+
+
+def _contained(params: Params, tools: Tools) -> Judgement:
+    """Run it in a container; what another launch of it was asked halfway proves nothing."""
+    state = (*_STATE, params.container)
+    before = tools.run(state, deadline_s=_DOCKER_S)
+    if not before.stdout.startswith(b"true "):
+        why = "is not running" if before.code == 0 else "is not to be seen"
+        output = tail("stderr", before.stderr)
+        said = f"container {params.container} {why}"
+        return Judgement(Verdict.INVALID, (said, *output, by_hand(state)))
+    ran = _run(_argv(params), params.env, params, tools)
+    if tools.run(state, deadline_s=_DOCKER_S).stdout != before.stdout:
+        said = f"container {params.container} ended or was started again meanwhile"
+        return _judgement(Verdict.INVALID, params, ran, (said,))
+    return _judged(params, ran)
+
+
+def _run(argv: Tuple[str, ...], env: Dict[str, str], params: Params, tools: Tools) -> Ran:
+    stdin = params.stdin.encode()
+    return tools.run(argv, stdin=stdin, env=env, deadline_s=_AS_LONG_AS_THE_GATE_S)
+
+
+def _argv(params: Params) -> Tuple[str, ...]:
+    """Give the words that run it. Docker hands a variable on by its name: no value is in `ps`."""
+    if not params.container:
+        return params.argv
+    names = [word for name in params.env for word in ("--env", name)]
+    return ("docker", "exec", "-i", *names, params.container, *params.argv)
+
+
+def _judged(params: Params, ran: Ran) -> Judgement:
     unjudged = _unjudged(params, ran)
     if unjudged:
         return _judgement(Verdict.INVALID, params, ran, (unjudged,))
@@ -177,8 +218,8 @@ def _judgement(
     said: Tuple[str, ...],
     measured: Tuple[Measurement, ...] = (),
 ) -> Judgement:
-    words: List[str] = [f"{name}={value}" for name, value in params.env.items()]
-    again = by_hand(params.by_hand or [*(["env", *words] if words else []), *params.argv])
+    words = [f"{name}={value}" for name, value in params.env.items()]
+    again = by_hand(params.by_hand or (*(["env", *words] if words else []), *_argv(params)))
     if params.inside:
         again += "   # in the environment of the serving process"
     if params.stdin and not params.by_hand:

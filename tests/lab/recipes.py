@@ -43,6 +43,7 @@ RECIPES = {
     "trixie": Recipe("trixie"),
     "bullseye": Recipe("bullseye", engine=False),
     "node": Recipe("bookworm", (*PACKAGES, "lxc"), engine=False),  # tests/lab/node.py
+    "docker": Recipe("bookworm", (*PACKAGES, "docker.io", "busybox-static"), engine=False),
 }
 
 # The address comes from outside (nspawn's --setenv), so that every host boots the same image.
