@@ -5,8 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from headway.control import pinning
+from headway.control.baselines import Entry, MeasuredOn, Pinned, write
 from headway.control.desk import Desk
 from headway.control.errors import ConfigError, RefusedError
 from headway.control.fleet import Fleet
@@ -93,6 +96,22 @@ def test_what_passed_last_is_pinned_and_read_back(
     row = json.loads(capsys.readouterr().out)["baseline"]
     assert row["gates"]["decode"]["tokens_s"]["value"] == 98765
     assert (fleet / "baselines.yaml").read_text().startswith("# What relative thresholds go by.")
+
+
+@given(words=st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1)))
+@example(["1234567890", "12", "0", "o'neill", "results/a/exact_match,strip", "#", "yes", "{"])
+def test_any_name_is_read_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str]
+) -> None:
+    """A release of digits alone is no number: one in 300 is."""
+    word = next(iter(words), "gpu1")
+    rows = {one: Pinned(7, one, 2, 1) for one in words}
+    pinned = {f"h200/{word}": Entry(MeasuredOn(word, word, word, word), {word: rows})}
+    folder = tmp_path_factory.mktemp("pinned")
+
+    write(folder / "baselines.yaml", pinned)
+
+    assert Fleet(folder).baselines == pinned
 
 
 def test_a_gate_is_handed_the_baseline_of_its_class_and_role(fleet: Path) -> None:
