@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 OUTPUT_LIMIT = 16 * 1024 * 1024  # bytes kept of each stream; the rest is read and dropped
 _CHUNK = 64 * 1024
 _LAST_WORDS_S = 2  # for what a killed group left in its pipes
-_DYING_S = (
-    5.0  # what SIGKILL takes at most where the kernel is not stuck: freeing memory takes time
-)
+_DYING_S = 5.0  # SIGKILL takes no longer where the kernel is not stuck: it frees memory first
 _UNDYING: List[subprocess.Popen[bytes]] = []  # D state; a forgotten Popen would wait for them
 
 
