@@ -53,13 +53,18 @@ def salt() -> str:
 
 
 def marker(near: str) -> str:
-    """Make a word to be quoted that shares no three signs with the text around it."""
+    """Make a word to be quoted that shares no three signs with the text around it.
+
+    Nor has it one sign three times in a row: the first sign of a prompt has nothing before it, and
+    to a model that copies by three signs that is the same (PPP went on as the salt's "Page" does).
+    """
     while True:
         parts = (_LETTERS, 3), (_FIGURES, 4), (_LETTERS, 3)
         word = "-".join("".join(secrets.choice(of) for _ in range(n)) for of, n in parts)
         trigrams = {word[at : at + _TRIGRAM] for at in range(len(word) - _TRIGRAM + 1)}
         twice = len(trigrams) < len(word) - _TRIGRAM + 1
-        if not twice and not any(one in near for one in trigrams):
+        alike = any(len(set(one)) == 1 for one in trigrams)
+        if not (twice or alike or any(one in near for one in trigrams)):
             return word
 
 

@@ -42,3 +42,11 @@ def test_markers_and_salts_are_fresh() -> None:
         trigrams = [marker[at : at + 3] for at in range(len(marker) - 2)]
         assert len(set(trigrams)) == len(trigrams)
         assert not any(one in near for one in trigrams)
+
+
+def test_no_sign_stands_three_times_in_a_marker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that copies went on from PPP as the prompt had begun; the next word is taken."""
+    drawn = iter("XQD7583PPP" + "XQD7583PPQ")
+    monkeypatch.setattr(prompts.secrets, "choice", lambda _of: next(drawn))
+
+    assert prompts.marker("") == "XQD-7583-PPQ"
