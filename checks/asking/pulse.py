@@ -22,13 +22,15 @@ _TWICE = 2  # looks: a request that ended may be counted a moment longer
 class Pulse:
     """Reads the counters every second in a thread; `ours` is how many requests we have there now.
 
-    Used as a context. Where the engine shows no metrics, `readings` stays empty.
+    Used as a context. Where the engine shows no metrics, `readings` stays empty. `unanswered_us` is
+    when the first look began that got no answer since the last reading; 0: all got theirs.
     """
 
     def __init__(self, service: Service, flat_s: int = FLAT_S) -> None:
         self.service = service
         self.flat_s = flat_s
         self.readings: List[Reading] = []
+        self.unanswered_us = 0
         self.foreign = 0
         self._ours = 0
         self._beyond: List[int] = []
@@ -105,8 +107,8 @@ class Pulse:
         began = seen[0].at_us if moved is None else moved
         flat_s = (seen[-1].at_us - began) // 1_000_000
         running = seen[-1].of("running")
-        mute_s = (until_us - seen[-1].at_us) // 1_000_000
-        if running and mute_s >= self.flat_s:
+        mute_s = (until_us - self.unanswered_us) // 1_000_000
+        if running and self.unanswered_us and mute_s >= self.flat_s:
             said = f"its metrics answered no more for {mute_s} s with {running} requests running"
             return Judgement(Verdict.FAIL, (said, self.service.again("metrics")))
         said = f"its token counters stood still for {flat_s} s with {running} requests running"
@@ -122,9 +124,11 @@ class Pulse:
     def _take(self) -> None:
         with self._lock:
             most = self._ours
+        self.unanswered_us = self.unanswered_us or time.monotonic_ns() // 1000
         found = read(self.service)
         if found is None:
             return
+        self.unanswered_us = 0
         with self._lock:
             most = max(most, self._ours)
         self.readings.append(replace(found, page=b""))  # pages of hours do not fit into memory

@@ -65,16 +65,23 @@ def test_silence_is_judged_by_the_counters(
 
 
 @pytest.mark.parametrize(
-    ("until_s", "verdict", "said"),
+    ("unanswered_s", "until_s", "verdict", "said"),
     [
-        (63, Verdict.FAIL, "its metrics answered no more for 61 s with 1 requests running"),
-        (50, Verdict.INVALID, "our own time was over while its counters moved"),
+        (2, 63, Verdict.FAIL, "its metrics answered no more for 61 s with 1 requests running"),
+        (2, 50, Verdict.INVALID, "our own time was over while its counters moved"),
+        (0, 63, Verdict.INVALID, "our own time was over while its counters moved"),
     ],
 )
-def test_metrics_that_fall_silent_stand_still(until_s: int, verdict: Verdict, said: str) -> None:
-    """VLLM after SIGTERM kept a stream open for 300 s, its engine dead and its port closed."""
+def test_metrics_that_fall_silent_stand_still(
+    unanswered_s: int, until_s: int, verdict: Verdict, said: str
+) -> None:
+    """VLLM after SIGTERM kept a stream open for 300 s, its engine dead and its port closed.
+
+    Metrics that nobody asked meanwhile were not silent.
+    """
     watching = pulse.Pulse(met({"status": 404}))
     watching.readings = [reading(0, 5, 1), reading(2, 9, 1)]
+    watching.unanswered_us = unanswered_s * SECOND_US
 
     found = watching.silence(0, until_s * SECOND_US)
 
@@ -119,3 +126,16 @@ def test_an_engine_that_comes_to_rest_is_waited_for() -> None:
     with pytest.raises(answers.Settled) as busy:
         pulse.idle(met(page(1, 1)), 0)
     assert busy.value.answer.verdict is Verdict.INVALID
+
+
+def test_a_look_without_an_answer_is_kept_until_one_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a row of them the first counts."""
+    silent, shown = {"status": 503}, page(5, 1)
+    monkeypatch.setattr(pulse, "_EVERY_S", 60)
+    with pulse.Pulse(met(shown, silent)) as watching:
+        assert watching.unanswered_us == 0
+        began = time.monotonic_ns() // 1000
+    assert watching.unanswered_us >= began > 0
+    with pulse.Pulse(met(silent, shown)) as watching:
+        assert watching.unanswered_us > 0
+    assert watching.unanswered_us == 0
