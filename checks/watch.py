@@ -81,9 +81,13 @@ class _Watched:
             self._weigh()
 
     def judged(self) -> Judgement:
-        """Weigh all of it."""
+        """Weigh all of it; what was not seen to its end is not judged."""
         self._weigh()
         measured = tuple(self._measured())
+        mute_s = self.pulse.mute_s(_now_us())
+        if mute_s is not None:
+            said = f"its metrics answered no more for {mute_s} s, to the end of it"
+            unjudged(said, *self._seen(), self.again, measured=measured)
         if not self._traffic() and not self.params.idle:
             said = f"nobody asked it for anything in {self.params.length_s} s: nothing was watched"
             unjudged(said, *self._seen(), self.again, measured=measured)
@@ -112,7 +116,7 @@ class _Watched:
             said.append(f"{share}, {percent} % are allowed")
         if 0 <= most < preempted:
             said.append(f"{preempted} preemptions, {most} are allowed: the KV pool is too small")
-        silent = self.pulse.silence(0)
+        silent = self.pulse.silence(0, _now_us())
         return [*said, *(silent.evidence[:1] if silent.verdict is Verdict.FAIL else ())]
 
     def _went(self, meaning: str) -> Optional[int]:
@@ -137,3 +141,7 @@ class _Watched:
     def _measured(self) -> List[Measurement]:
         found = ((one, self._went(one)) for one in ("generated", *_TOLD))
         return [Measurement(f"live_{name}", count, "count") for name, count in found if count]
+
+
+def _now_us() -> int:
+    return time.monotonic_ns() // 1000

@@ -92,7 +92,12 @@ class Pulse:
         said = f"it generated {went} tokens meanwhile, {generated} of them for this gate"
         return f"{said} by the usage of its answers: other clients, or a usage that is wrong"
 
-    def silence(self, since_us: int, until_us: int = 0) -> Judgement:
+    def mute_s(self, until_us: int) -> Optional[int]:
+        """Give how long its metrics have answered no more; None: the last look was answered."""
+        since_us = self.unanswered_us
+        return (until_us - since_us) // 1_000_000 if since_us else None
+
+    def silence(self, since_us: int, until_us: int) -> Judgement:
         """Judge an answer that did not come within our time, by whether the engine stood still.
 
         Metrics that answered and then no more until the end are as still as counters can be: vLLM
@@ -107,8 +112,8 @@ class Pulse:
         began = seen[0].at_us if moved is None else moved
         flat_s = (seen[-1].at_us - began) // 1_000_000
         running = seen[-1].of("running")
-        mute_s = (until_us - self.unanswered_us) // 1_000_000
-        if running and self.unanswered_us and mute_s >= self.flat_s:
+        mute_s = self.mute_s(until_us)
+        if running and mute_s is not None and mute_s >= self.flat_s:
             said = f"its metrics answered no more for {mute_s} s with {running} requests running"
             return Judgement(Verdict.FAIL, (said, self.service.again("metrics")))
         said = f"its token counters stood still for {flat_s} s with {running} requests running"

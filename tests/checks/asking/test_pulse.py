@@ -58,7 +58,7 @@ def test_silence_is_judged_by_the_counters(
     watching = pulse.Pulse(met({"status": 404}))
     watching.readings = [reading(*row) for row in readings]
 
-    found = watching.silence(0)
+    found = watching.silence(0, 0)
 
     assert found.verdict is verdict
     assert said in found.evidence[0]
