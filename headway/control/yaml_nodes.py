@@ -109,6 +109,18 @@ def parse(text: str, shown: str, tags: Mapping[str, Tag] | None = None) -> Docum
     return Document(shown, None if root is None else _Values(shown, tags or {}).of(root), root)
 
 
+def written(value: Any) -> str:  # noqa: ANN401 # any YAML
+    """Write a value as `parse` reads it back: a block, its innermost mappings on one line each."""
+    text: str = yaml.safe_dump(
+        value,
+        default_flow_style=None,
+        sort_keys=False,
+        width=float("inf"),
+        allow_unicode=True,
+    )
+    return text
+
+
 def _misread(shown: str, error: yaml.MarkedYAMLError) -> ConfigError:
     mark = error.problem_mark or error.context_mark
     place = f"{shown}:{mark.line + 1}" if mark else shown
