@@ -112,11 +112,70 @@ class FoundVenv:
     fingerprint: str
 
 
-Switching = Union[File, Dir, Unit, Sysctl]
-Additive = Union[Package, LockedVenv, FoundVenv]
-Resource = Union[File, Dir, Unit, Sysctl, Package, LockedVenv, FoundVenv]
+@dataclass(frozen=True)
+class Pin:
+    """An image resolved to content; `ref` is what the operator wrote.
 
-ADDITIVE = (Package, LockedVenv, FoundVenv)
+    `digest` names it in its registry ("sha256:..", the index where there is one); an image that no
+    registry has is named by its `image_id` alone. `platform` is "linux/amd64"; "" is the host's.
+    """
+
+    ref: str
+    digest: str = ""
+    image_id: str = ""
+    platform: str = ""
+
+    def name(self) -> str:
+        """Name the very image as Docker takes it: NAME@DIGEST, or the image's id."""
+        return repository(self.ref) + "@" + self.digest if self.digest else self.image_id
+
+
+def repository(ref: str) -> str:
+    """Give the name of an image without its tag and digest; a registry's port is no tag."""
+    name = ref.partition("@")[0]
+    head, colon, tag = name.rpartition(":")
+    return head if colon and "/" not in tag else name
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image that is on the host and stays there as long as a kept release names it."""
+
+    pin: Pin
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A Compose project: what Compose is given, and which of its services are headway's.
+
+    `files` are absolute paths in Compose's own order, the generated override of pins last;
+    `env_file` is for interpolation, None gives Compose none.
+    """
+
+    project: str
+    directory: str
+    files: Tuple[str, ...]
+    owns: Tuple[str, ...]
+    env_file: Optional[str] = None
+    profiles: Tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Service:
+    """One container of a Compose project, of exactly this image."""
+
+    project: str
+    service: str
+    pin: Pin
+
+
+Switching = Union[File, Dir, Unit, Sysctl, Stack, Service]
+Additive = Union[Package, LockedVenv, FoundVenv, Image]
+Resource = Union[
+    File, Dir, Unit, Sysctl, Stack, Service, Package, LockedVenv, FoundVenv, Image
+]
+
+ADDITIVE = (Package, LockedVenv, FoundVenv, Image)
 
 
 def unit_path(name: str) -> str:
