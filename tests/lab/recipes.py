@@ -28,6 +28,13 @@ PACKAGES = (
 )
 
 
+# Docker with Compose as a plugin, a registry, and what images are cut from (tests/lab/images.py).
+STACKS = (
+    *("docker.io", "docker-cli", "docker-compose", "iptables", "docker-registry"),
+    *("haproxy", "busybox-static"),
+)
+
+
 @dataclass(frozen=True)
 class Recipe:
     """One Debian: its suite and packages, and whether the real engine runs there."""
@@ -44,6 +51,7 @@ RECIPES = {
     "bullseye": Recipe("bullseye", engine=False),
     "node": Recipe("bookworm", (*PACKAGES, "lxc"), engine=False),  # tests/lab/node.py
     "docker": Recipe("bookworm", (*PACKAGES, "docker.io", "busybox-static"), engine=False),
+    "stacks": Recipe("trixie", (*PACKAGES, *STACKS), engine=False),  # tests/lab/stacks.py
 }
 
 # The address comes from outside (nspawn's --setenv), so that every host boots the same image.
