@@ -1,12 +1,13 @@
-"""Docker images of the lab, cut from its own root file systems: an engine, and a router.
+"""Docker images of the lab, cut from its own root file systems: engine, router, foreign.
 
 The engine is the real llama-server, the router is Debian's HAProxy; each comes with the libraries
 that it needs, busybox for a shell, and nothing else, so that a host takes them in within a second.
 The model is no part of them: hosts have it in /opt/models. One stand-in: libggml-vulkan.so.0 says
 that there is no graphics card (the real one has 50 MB, and lab hosts have no card).
 
-Each image is there as v1 and v2, which share a layer and differ in a label and /etc/release. The
-archive is what `docker load` reads; ids are the same on every host.
+Engine and router are there as v1 and v2, which share a layer and differ in a label and
+/etc/release. `foreign` says that it is for arm64, and runs nowhere. The archive is what `docker
+load` reads; ids and digests are the same on every host.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ import json
 import shutil
 import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +42,8 @@ class Image:
     entrypoint: tuple[str, ...]
     cmd: tuple[str, ...] = ()
     stop_signal: str = "SIGTERM"
+    architecture: str = "amd64"
+    versions: tuple[str, ...] = VERSIONS
 
 
 IMAGES: Mapping[str, Image] = {
@@ -49,6 +52,7 @@ IMAGES: Mapping[str, Image] = {
     "router": Image(
         ("/usr/sbin/haproxy",), ("-W", "-db", "-f", "/etc/haproxy/haproxy.cfg"), "SIGUSR1"
     ),
+    "foreign": Image(("/bin/none",), architecture="arm64", versions=("v1",)),
 }
 
 
@@ -64,19 +68,12 @@ def _build(debian: Path, folder: Path) -> None:
     manifest = []
     roots = {"engine": _engine_root, "router": _router_root}
     for name, image in IMAGES.items():
-        root = folder / name
-        _place(debian, root, "usr/bin/busybox", "bin/busybox")
-        for word in ("sh", "cat", "ls", "sleep", "wget"):
-            (root / "bin" / word).symlink_to("busybox")
-        (root / "tmp").mkdir()
-        roots[name](debian, root)
-        under = _layer(root)
-        shutil.rmtree(root)
-        for version in VERSIONS:
-            over = _one_file("etc/release", f"{name} {version}\n")
-            config = _config(image, name, version, (under, over))
-            names = [f"{_digest(data)}.tar" for data in (under, over)]
-            blobs.update(zip(names, (under, over), strict=True))
+        under = [_root_layer(debian, folder / name, roots[name])] if name in roots else []
+        for version in image.versions:
+            stack = (*under, _one_file("etc/release", f"{name} {version}\n"))
+            config = _config(image, name, version, stack)
+            names = [f"{_digest(data)}.tar" for data in stack]
+            blobs.update(zip(names, stack, strict=True))
             blobs[f"{_digest(config)}.json"] = config
             manifest.append(
                 {
@@ -91,6 +88,18 @@ def _build(debian: Path, folder: Path) -> None:
             entry = tarfile.TarInfo(path)
             entry.size = len(data)
             tar.addfile(entry, io.BytesIO(data))
+
+
+def _root_layer(debian: Path, root: Path, fill: Callable[[Path, Path], None]) -> bytes:
+    """Give a root as a layer: busybox and what is filled in; the folder is gone after."""
+    _place(debian, root, "usr/bin/busybox", "bin/busybox")
+    for word in ("sh", "cat", "ls", "sleep", "wget"):
+        (root / "bin" / word).symlink_to("busybox")
+    (root / "tmp").mkdir()
+    fill(debian, root)
+    layer = _layer(root)
+    shutil.rmtree(root)
+    return layer
 
 
 def _engine_root(debian: Path, root: Path) -> None:
@@ -158,7 +167,7 @@ def _one_file(path: str, text: str) -> bytes:
 def _config(image: Image, name: str, version: str, stack: tuple[bytes, ...]) -> bytes:
     made = {
         "created": MADE,
-        "architecture": "amd64",
+        "architecture": image.architecture,
         "os": "linux",
         "config": {
             "Env": ["PATH=/usr/sbin:/bin:/opt/engine"],

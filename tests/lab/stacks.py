@@ -16,7 +16,7 @@ import json
 import shlex
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,13 +33,18 @@ USER, PASSWORD = "lab", "lab-registry"
 _HTPASSWD = f"{USER}:$2b$04$YUdP0wqx3CcyirgqzSqqcuUK12M6ntA8RgETxvgPY8rF4eOCLq6DC\n"
 _WANTS = "/etc/systemd/system/multi-user.target.wants"
 _AT_BOOT = ("haproxy.service", "docker-registry.service")  # Debian would start them at boot
-_MANIFESTS = "application/vnd.docker.distribution.manifest.v2+json"
+_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
+_INDEX = "application/vnd.docker.distribution.manifest.list.v2+json"
 
 
-def docked(lab: Lab, *names: str) -> list["Docked"]:
-    """Boot hosts with dockerd and Compose, all at once, and load the lab's images into them."""
+def docked(lab: Lab, *names: str, disk: str = "") -> list["Docked"]:
+    """Boot hosts with dockerd and Compose, all at once, and load the lab's images into them.
+
+    `disk` are options of a tmpfs of its own for Docker's folder, `size=100m` or `nr_inodes=3k`:
+    one that can be full. It is empty after a power cut.
+    """
     folders = {name: lab.state / "hosts" / name / "docker" for name in names}
-    specs = [_spec(name, folder) for name, folder in folders.items()]
+    specs = [_spec(name, folder, disk) for name, folder in folders.items()]
     for spec in specs:
         host = lab.disk(spec)
         folders[spec.name].mkdir(exist_ok=True)
@@ -52,14 +57,16 @@ def docked(lab: Lab, *names: str) -> list["Docked"]:
     return made
 
 
-def _spec(name: str, docker: Path) -> HostSpec:
+def _spec(name: str, folder: Path, disk: str) -> HostSpec:
+    docker = "/var/lib/docker"
     return HostSpec(
         name,
         "stacks",
         without=tuple(f"{_WANTS}/{unit}" for unit in _AT_BOOT),
         nspawn=(
             *("--capability=all", "--system-call-filter=add_key keyctl bpf", "--bind=/dev/fuse"),
-            *(f"--bind={docker}:/var/lib/docker", f"--bind-ro={archive()}:/opt/images"),
+            f"--tmpfs={docker}:{disk}" if disk else f"--bind={folder}:{docker}",
+            f"--bind-ro={archive()}:/opt/images",
         ),
     )
 
@@ -96,7 +103,7 @@ class Docked:
         return self.sh(shlex.join(["docker", *words]))
 
     def load(self) -> None:
-        """Make sure that the lab's images are there: lab/engine and lab/router, v1 and v2.
+        """Make sure that the lab's images are there: lab/engine:v1, lab/router:v2, and so on.
 
         A host that just booted holds the question until dockerd answers.
         """
@@ -189,21 +196,51 @@ class Registry:
     def digest(self, image: str) -> str:
         """Give the digest that a tag points to now."""
         repo, _, tag = image.rpartition(":")
-        return str(self._ask("HEAD", repo, tag)[0]["Docker-Content-Digest"])
+        return self._manifest(repo, tag).digest
 
     def point(self, repo: str, tag: str, digest: str) -> None:
         """Point a tag to another manifest that is here."""
-        _, manifest = self._ask("GET", repo, digest)
-        self._ask("PUT", repo, tag, manifest)
+        found = self._manifest(repo, digest)
+        self._put(repo, tag, found.kind, found.data)
+
+    def index(self, repo: str, tag: str, digests: Iterable[str]) -> str:
+        """Make an index of manifests, one a platform, and point a tag to it; give its digest."""
+        rows = []
+        for digest in digests:
+            found = self._manifest(repo, digest)
+            blob = f"{repo}/blobs/{json.loads(found.data)['config']['digest']}"
+            config = json.loads(self._ask("GET", blob)[1])
+            rows.append(
+                {
+                    "mediaType": found.kind,
+                    "size": len(found.data),
+                    "digest": digest,
+                    "platform": {key: config[key] for key in ("architecture", "os")},
+                }
+            )
+        made = {"schemaVersion": 2, "mediaType": _INDEX, "manifests": rows}
+        return self._put(repo, tag, _INDEX, json.dumps(made).encode())
+
+    def delete(self, repo: str, digest: str) -> None:
+        """Delete a manifest, and the tags that point to it."""
+        self._ask("DELETE", f"{repo}/manifests/{digest}")
+
+    def _manifest(self, repo: str, reference: str) -> "_Manifest":
+        headers, data = self._ask("GET", f"{repo}/manifests/{reference}")
+        return _Manifest(headers["Docker-Content-Digest"], headers["Content-Type"], data)
+
+    def _put(self, repo: str, reference: str, kind: str, data: bytes) -> str:
+        headers, _ = self._ask("PUT", f"{repo}/manifests/{reference}", kind, data)
+        return headers["Docker-Content-Digest"]
 
     def _ask(
-        self, method: str, repo: str, reference: str, data: bytes | None = None
+        self, method: str, path: str, kind: str = "", data: bytes | None = None
     ) -> tuple[Mapping[str, str], bytes]:
-        headers = {"Accept": _MANIFESTS} | ({"Content-Type": _MANIFESTS} if data else {})
-        url = f"http://{self.address}/v2/{repo}/manifests/{reference}"
+        headers = {"Accept": f"{_MANIFEST}, {_INDEX}"} | ({"Content-Type": kind} if kind else {})
+        url = f"http://{self.address}/v2/{path}"
         request = urllib.request.Request(url, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - http
                 return dict(answer.headers), answer.read()
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{method} {url}: {error.code} {error.reason}") from None
@@ -227,6 +264,13 @@ def _config(*, login: bool) -> str:
             "htpasswd": {"realm": "lab", "path": "/etc/docker/registry/htpasswd"},
         }
     return json.dumps(made)  # JSON is YAML, too
+
+
+@dataclass(frozen=True)
+class _Manifest:
+    digest: str
+    kind: str
+    data: bytes
 
 
 # -- a project

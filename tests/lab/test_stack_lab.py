@@ -160,6 +160,54 @@ def test_a_tag_moves_and_a_digest_stays(box: Docked, registry: Registry) -> None
     assert "connection refused" in refused.stderr
 
 
+def test_an_index_gives_each_platform_its_own(box: Docked, registry: Registry) -> None:
+    """A tag on an index is known by the index's digest; without this platform it is refused."""
+    here = box.push("lab/router:v1", registry.name("both:here"))
+    there = box.push("lab/foreign:v1", registry.name("both:there"))
+    both = registry.index("both", "v1", [here, there])
+    other = registry.index("both", "other", [there])
+    box.remove_images(registry.name("both:here"), registry.name("both:there"))
+
+    box.docker("pull", registry.name("both:v1"))
+
+    found = box.inspect(registry.name("both:v1"))
+    assert found["Architecture"] == "amd64"
+    assert registry.name(f"both@{both}") in found["RepoDigests"]
+    assert registry.name(f"both@{here}") not in found["RepoDigests"]
+    assert registry.digest("both:v1") == both
+    refused = box.host.ssh(["docker", "pull", registry.name(f"both@{other}")])
+    assert refused.returncode == 1
+    assert "no matching manifest for linux/amd64" in refused.stderr
+
+
+def test_a_manifest_that_is_gone_is_unknown(box: Docked, registry: Registry) -> None:
+    """What was deleted cannot be pulled, by its digest either."""
+    digest = box.push("lab/router:v1", registry.name("gone:v1"))
+    registry.delete("gone", digest)
+    box.remove_images(registry.name("gone:v1"), "lab/router:v1")
+
+    for name in ("gone:v1", f"gone@{digest}"):
+        refused = box.host.ssh(["docker", "pull", registry.name(name)])
+        assert refused.returncode == 1
+        assert "manifest unknown" in refused.stderr
+
+
+def test_a_disk_of_its_own_can_be_full(lab: Lab, box: Docked, registry: Registry) -> None:
+    """Docker says so, and has nothing of an image that did not fit."""
+    name = registry.name("large:v1")
+    box.push("lab/engine:v1", name)
+    [small] = docked(lab, "small", disk="size=100m")
+    small.remove_images("lab/engine:v1", "lab/engine:v2")
+    small.host.ssh("head -c 100M /dev/zero >/var/lib/docker/filler")
+    small.sh("truncate --size=-20M /var/lib/docker/filler")
+
+    refused = small.host.ssh(["docker", "pull", name])
+
+    assert refused.returncode == 1
+    assert "no space left on device" in refused.stderr
+    assert small.host.ssh(["docker", "image", "inspect", name]).returncode == 1
+
+
 def test_a_login_that_is_refused_is_refused(box: Docked, registry: Registry) -> None:
     """A registry with a password gives nothing without it, and to a wrong one, no login."""
     name = registry.name("private:v1")
