@@ -9,11 +9,12 @@
     box.container("stack", "router").started
 
 What is looked at comes from docker inspect over plain ssh. Docker's folder is in memory and lasts
-as long as the host is part of the lab: over a power cut, and over `reset`, too.
+over a power cut.
 """
 
 import json
 import shlex
+import shutil
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Mapping
@@ -37,8 +38,11 @@ _MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 _INDEX = "application/vnd.docker.distribution.manifest.list.v2+json"
 
 
-def docked(lab: Lab, *names: str, disk: str = "") -> list["Docked"]:
+def docked(lab: Lab, *names: str, disk: str = "", fresh: bool = False) -> list["Docked"]:
     """Boot hosts with dockerd and Compose, all at once, and load the lab's images into them.
+
+    A host that is there keeps what it has, unless `fresh` asks for one as new (the host's own
+    `reset` would not do: it knows nothing of Docker's folder).
 
     `disk` are options of a tmpfs of its own for Docker's folder, `size=100m` or `nr_inodes=3k`:
     one that can be full. It is empty after a power cut.
@@ -47,6 +51,11 @@ def docked(lab: Lab, *names: str, disk: str = "") -> list["Docked"]:
     specs = [_spec(name, folder, disk) for name, folder in folders.items()]
     for spec in specs:
         host = lab.disk(spec)
+        if fresh:
+            host.power_cut()
+            host.unmake()
+            shutil.rmtree(folders[spec.name], ignore_errors=True)
+            host.make()
         folders[spec.name].mkdir(exist_ok=True)
         daemon = host.path("/etc/docker/daemon.json")
         daemon.parent.mkdir(exist_ok=True)

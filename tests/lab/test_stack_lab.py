@@ -239,6 +239,19 @@ def test_docker_survives_a_power_cut(box: Docked) -> None:
     assert after.started != before.started
 
 
+def test_a_fresh_host_knows_nothing_of_the_one_before(lab: Lab, box: Docked) -> None:
+    """It has the lab's images and its settings, and no container."""
+    box.compose(FOLDER, "up", "--no-start")
+
+    [box] = docked(lab, "box", fresh=True)
+
+    assert box.containers("stack") == {}
+    assert box.inspect("lab/engine:v1")["RepoTags"] == ["lab/engine:v1"]
+    asked = "{{.RegistryConfig.InsecureRegistryCIDRs}}"
+    assert "10.77.0.0/24" in box.docker("info", "--format", asked)
+    box.write(FOLDER, project())
+
+
 def test_a_bridge_network_publishes_a_port(box: Docked) -> None:
     """Containers need not share the host's network: Docker's own bridge works, too."""
     box.docker(
