@@ -98,6 +98,11 @@ class LocalStream:
         except (OSError, ValueError):
             raise LostError("the double is gone") from None
 
+    def finish(self) -> None:
+        """Close its standard input."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
     def cut(self) -> None:
         """Lose the connection: the program hears nothing more, the reader learns no status."""
         self.close()

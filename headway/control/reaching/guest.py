@@ -6,12 +6,12 @@ cluster its configuration lies. `reason` makes one sentence of them, and what to
 """
 
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headway.control.errors import LostError, UnreachableError
 from headway.control.inventory.model import KINDS, Kind, Via
+from headway.control.reaching.command import ran
 from headway.control.reaching.transport import Transport
 
 QUESTION_S = 15
@@ -129,14 +129,7 @@ def explained(name: str, via: Via, node: Transport) -> UnreachableError | None:
 
 def output(node: Transport, argv: Sequence[str], deadline_s: float) -> str:
     """Run a short command on a node and give what it printed; LostError when it does not end."""
-    stream = node.converse(argv)
-    heard, until = b"", time.monotonic() + deadline_s
-    try:
-        while time.monotonic() < until:
-            got = stream.receive(max(0.0, min(1.0, until - time.monotonic())))
-            heard += got.stdout
-            if got.ended:
-                return heard.decode(errors="replace")
-    finally:
-        stream.close()
-    raise LostError(f"no answer within {deadline_s:.0f} s")
+    done = ran(node, argv, deadline_s)
+    if done.code is None:
+        raise LostError(f"no answer within {deadline_s:.0f} s")
+    return done.stdout.decode(errors="replace")

@@ -67,6 +67,10 @@ class _Entering:
         """Write on."""
         self._inner.send(data)
 
+    def finish(self) -> None:
+        """Write no more."""
+        self._inner.finish()
+
     def close(self) -> None:
         """Leave."""
         self._inner.close()

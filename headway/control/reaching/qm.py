@@ -111,6 +111,9 @@ class Repeated:
         self._news = True
         self._left.clear()
 
+    def finish(self) -> None:
+        """Each run hears the end of its input as it is."""
+
     def close(self) -> None:
         """Leave a run that is under way; it ends by itself, for its input has ended."""
         if self._running is not None:

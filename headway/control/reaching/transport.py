@@ -33,6 +33,10 @@ class Stream(Protocol):
         """Write all of it to the program's standard input, or raise LostError."""
         ...
 
+    def finish(self) -> None:
+        """Say that nothing more comes: the program reads the end of its standard input."""
+        ...
+
     def close(self) -> None:
         """Leave the program; closing twice is fine."""
         ...

@@ -38,6 +38,9 @@ class Fake:
         """Keep it."""
         self.sent += data
 
+    def finish(self) -> None:
+        """Nothing follows."""
+
     def close(self) -> None:
         """Count it."""
         self.closed += 1

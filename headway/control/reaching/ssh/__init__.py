@@ -82,6 +82,11 @@ class SshStream:
         except (OSError, EOFError, paramiko.SSHException):
             raise LostError(f"{self._name}: the connection is gone") from None
 
+    def finish(self) -> None:
+        """Send the end of the input; a connection that is gone is told by the next look."""
+        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
+            self._channel.shutdown_write()
+
     def close(self) -> None:
         """Close the channel."""
         with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
