@@ -4,6 +4,7 @@
     ROOT/inventory/NAME/hosts.yaml          one folder a fleet, chosen by --inventory NAME
     ROOT/roles, templates, checks, systemd  what this fleet adds to the built-in ones
     ROOT/baselines.yaml                     pinned measurements (baselines.py)
+    ROOT/pins.yaml                          pinned images (pins/pins.py)
 
 group_vars/ and host_vars/ lie beside the hosts file, as Ansible wants them.
 """
@@ -20,6 +21,7 @@ from headway.control.near import near
 
 if TYPE_CHECKING:
     from headway.control.baselines import Baselines
+    from headway.control.pins.pins import Pins
     from headway.control.secret_sources import Sources
     from headway.control.yaml_nodes import Document
 
@@ -28,6 +30,7 @@ Kind = Literal["roles", "templates", "checks", "systemd"]
 HOSTS_FILES = ("hosts.yaml", "hosts.yml", "hosts", "hosts.ini")
 VARIABLE = "HEADWAY_INVENTORY"
 BASELINES = "baselines.yaml"
+PINS = "pins.yaml"
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,13 @@ class Fleet:
         from headway.control.baselines import read  # few fleets have any
 
         return read(self)
+
+    @cached_property
+    def pins(self) -> "Pins":
+        """Give the pinned images of this fleet, read once."""
+        from headway.control.pins.pins import Pins, read  # with the stacks
+
+        return read(self) if (self.root / PINS).exists() else Pins()
 
     def hosts_file(self) -> Path:
         """Find the inventory file; several and none chosen is a UsageError that lists them."""

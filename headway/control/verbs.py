@@ -294,6 +294,19 @@ def baseline(desk: Desk, *, gate: tuple[str, ...] = ()) -> Exit:
     return pinning.pin(desk, several(gate)) if desk.patterns else pinning.show(desk)
 
 
+@acts
+def pin(desk: Desk, *, repin: bool = False, on_host: tuple[str, ...] = ()) -> Exit:
+    """Resolve the images of Compose services to content: pins.yaml.
+
+    invoke pin --host gpu1
+    invoke pin --host engines --repin
+    """
+    from headway.control.pins import pin as work
+    from headway.control.pins.owned import owned
+
+    return work.pin(desk, owned(desk.fleet), repin=repin, on_host=several(on_host))
+
+
 @reads
 def lint(desk: Desk) -> Exit:
     """Find what would go wrong, without touching a host.
@@ -319,6 +332,6 @@ def inventory(desk: Desk) -> Exit:
 VERBS = (
     *(rollout, rollback, restart, sweep, evict, adopt, park, unpark),
     *(hold, resume, accept, abort),
-    *(check, plan, status, facts, history, baseline, lint, inventory),
+    *(check, plan, status, facts, history, baseline, pin, lint, inventory),
 )
 namespace = Collection(*VERBS)
