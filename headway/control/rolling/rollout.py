@@ -19,6 +19,7 @@ from headway.control.near import near
 from headway.control.reaching.reach import AHEAD, Reach
 from headway.control.rendering.render import Rendered, render
 from headway.control.rolling.asks import Asks, is_peer
+from headway.control.rolling.bringing import Bringing
 from headway.control.rolling.crew import Crew, Outcome
 from headway.control.rolling.visit import LOST_S, Task, Visit
 from headway.control.telling.story import Began, Ended, HostSaid, Sink
@@ -247,6 +248,8 @@ def _run(  # noqa: PLR0913 # what the verbs differ in
             from headway.control.reaching import qm
 
             qm.refuse(task.host, task.order)
+    bring = Bringing(options.reach, options.peers, tell)
+    bring.refuse(tasks)
     began = time.monotonic()
     name = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + os.urandom(2).hex()
     hosts = tuple(task.host.name for task in tasks)
@@ -266,6 +269,7 @@ def _run(  # noqa: PLR0913 # what the verbs differ in
             options.reach,
             tell,
             answer=answer,
+            bring=bring,
             moved=crew.moved,
             lost_s=options.lost_s,
         )

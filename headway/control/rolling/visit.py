@@ -67,7 +67,9 @@ def _silence(visit: "Visit", ask: Ask) -> str | None:
 class Visit:
     """`run` is for a thread of its own; the others call `go`, `leave` and `wish`.
 
-    `moved` is called when the visit begins to wait for its turn, and when it is over.
+    `bring` is called in that thread when the host has its turn and nothing has begun there; what
+    it raises ends the visit. `moved` is called when the visit begins to wait for its turn, and
+    when it is over.
     """
 
     def __init__(  # noqa: PLR0913 # what a visit needs of its verb
@@ -77,6 +79,7 @@ class Visit:
         tell: Sink,
         *,
         answer: Answering = _silence,
+        bring: Callable[["Visit"], None] = lambda _visit: None,
         moved: Callable[["Visit"], None] = lambda _visit: None,
         lost_s: float = LOST_S,
     ) -> None:
@@ -90,6 +93,7 @@ class Visit:
         self._reach = reach
         self._tell = tell
         self._moved = moved
+        self._bring = bring
         self._lost_s = lost_s
         self._replies = Replies(lambda ask: answer(self, ask))
         self._turn = threading.Event()
@@ -111,6 +115,11 @@ class Visit:
     def in_hand(self) -> bool:
         """Say whether the host was let begin and has not said its last word."""
         return self._turn.is_set() and not self.over and not self._leaving.is_set()
+
+    @property
+    def leaving(self) -> bool:
+        """Say whether nobody waits for this visit any more."""
+        return self._leaving.is_set()
 
     # --- called from other threads -----------------------------------------------------------
 
@@ -217,6 +226,8 @@ class Visit:
             self._moved(self)
             self._turn.wait()
             self.waits = False
+        if not self._went and not self._leaving.is_set():
+            self._bring(self)
         self._went = self._went or not self._leaving.is_set()
 
     def _take_event(self, event: Event) -> None:
