@@ -6,7 +6,7 @@ stands twice is an error, a date stays text, and an unknown tag is not ignored.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -18,6 +18,8 @@ T = TypeVar("T")
 Steps = tuple[str | int, ...]
 Tag = Callable[[Any, str], Any]
 """Makes a value of what stands behind a tag, given FILE:LINE."""
+Plain = Callable[[str], Any]
+"""Makes a value of a scalar without quotes, for files that are not read as Ansible's are."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _YAML = "tag:yaml.org,2002:"
@@ -61,6 +63,17 @@ class Document:
         return ConfigError(self.where(path), text, hint=hint)
 
 
+class Place(NamedTuple):
+    """How many steps of a path led somewhere, the line they led to, and how text stands there.
+
+    `style` is the quote, or > and | of a block; "" without any, and for what is no text.
+    """
+
+    steps: int
+    line: int
+    style: str
+
+
 @dataclass(frozen=True)
 class Spot:
     """A value within a document, and its line: of its key in a mapping, of itself in a list."""
@@ -77,13 +90,19 @@ class Spot:
 
     def at(self, path: Steps) -> str:
         """Say FILE:LINE of what the keys and indices lead to, or of the nearest thing above it."""
-        node, line = self.node, self.line
+        return f"{self.file}:{self.reached(path).line}"
+
+    def reached(self, path: Steps) -> Place:
+        """Follow keys and indices as far as they lead."""
+        node, line, steps = self.node, self.line, 0
         for step in path:
             found = _entries(node).get(str(step))
             if found is None:
                 break
             node, line = found
-        return f"{self.file}:{line}"
+            steps += 1
+        style = node.style if isinstance(node, ScalarNode) else ""
+        return Place(steps, line, style or "")
 
     def items(self) -> Iterator[tuple[Any, "Spot"]]:
         """Walk a mapping's entries, or a list's by index; nothing else has any."""
@@ -96,8 +115,13 @@ class Spot:
             yield key, Spot(value, self.file, line, node)
 
 
-def parse(text: str, shown: str, tags: Mapping[str, Tag] | None = None) -> Document:
-    """Read YAML text; what `tags` makes of a tagged value stands in its place."""
+def parse(
+    text: str, shown: str, tags: Mapping[str, Tag] | None = None, *, plain: Plain | None = None
+) -> Document:
+    """Read YAML text; what `tags` makes of a tagged value stands in its place.
+
+    With `plain`, quoted text stays text, and `plain` alone says what any other scalar means.
+    """
     try:
         root = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -106,7 +130,8 @@ def parse(text: str, shown: str, tags: Mapping[str, Tag] | None = None) -> Docum
         line = text.encode().count(b"\n", 0, error.position) + 1
         problem = f"character U+{error.character:04X} may not stand in YAML"
         raise ConfigError(f"{shown}:{line}", problem, hint="remove it") from None
-    return Document(shown, None if root is None else _Values(shown, tags or {}).of(root), root)
+    values = _Values(shown, tags or {}, plain)
+    return Document(shown, None if root is None else values.of(root), root)
 
 
 def written(value: Any) -> str:  # noqa: ANN401 # any YAML
@@ -134,9 +159,10 @@ def _misread(shown: str, error: yaml.MarkedYAMLError) -> ConfigError:
 class _Values:
     """Plain values of nodes; an anchor's value is made once and shared, as YAML means it."""
 
-    def __init__(self, file: str, tags: Mapping[str, Tag]) -> None:
+    def __init__(self, file: str, tags: Mapping[str, Tag], plain: Plain | None) -> None:
         self._file = file
         self._tags = tags
+        self._bare = plain
         self._made: dict[int, Any] = {}
         self._open: set[int] = set()
         self._plain = yaml.constructor.SafeConstructor()
@@ -153,6 +179,8 @@ class _Values:
 
     def _make(self, node: Node) -> Any:  # noqa: ANN401
         tag = node.tag
+        if self._bare and isinstance(node, ScalarNode) and tag.startswith(_YAML):
+            return node.value if node.style else self._bare(node.value)
         if tag in _AS_WRITTEN:
             return node.value
         if tag not in _PLAIN:
