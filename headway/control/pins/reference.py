@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from headway.control.errors import ConfigError
 
@@ -39,6 +40,12 @@ class Reference:
 def is_id(ref: str) -> bool:
     """Say whether a reference is the id of an image and no name at all."""
     return _ID.fullmatch(ref) is not None
+
+
+def is_here(server: str) -> bool:
+    """Say whether HOST[:PORT] is this machine itself: no TLS is spoken there, no proxy asked."""
+    name = urlsplit(f"//{server}").hostname or ""
+    return name in {"localhost", "::1"} or name.startswith("127.")
 
 
 def reference(ref: str, where: str) -> Reference:

@@ -108,18 +108,23 @@ class Registry:
     # --- what it may answer ----------------------------------------------------------------------
 
     def _refusal(self, got: web.Got, image: Reference, what: str) -> Exception:
-        said = _said(got.body)
-        anonymous = not (self._me().password or self._me().token)
-        if got.status == NOT_FOUND or (
-            # It tells nobody apart who asks for what is private, and for what is not there.
-            got.status == UNAUTHORIZED and self.name == DOCKER_HUB and anonymous
-        ):
-            hides = f", or it wants a login ({self._me().why})" if got.status != NOT_FOUND else ""
+        """Say why an image is not to be had.
+
+        Whoever showed a token is known: what is refused then is private, or not there. Docker Hub
+        says so to nobody, logged in or not.
+        """
+        said, known = _said(got.body), self._shown.get(image.repository, "").startswith("Bearer ")
+        hidden = got.status in {UNAUTHORIZED, FORBIDDEN}
+        if got.status == NOT_FOUND or (hidden and known and self.name == DOCKER_HUB):
+            private = f", or hides it{self._from()}" if hidden else ""
             return UnknownImageError(
-                f"{self.name} has no {image.repository} {what}{hides}",
+                f"{self.name} has no {image.repository} {what}{private}",
                 hint="look at the tag; an image that no registry has: images_on_host",
             )
-        if got.status in {UNAUTHORIZED, FORBIDDEN}:
+        if hidden and known:
+            problem = f"{self.name} hides {image.repository}{self._from()}, or has it not{said}"
+            return UsageError(problem, hint=self._log_in())
+        if hidden:
             return self._unknown_login(said)
         if got.status == TOO_MANY:
             again = got.headers.get("retry-after", "")
@@ -129,9 +134,16 @@ class Registry:
 
     def _unknown_login(self, said: str = "") -> UsageError:
         why = self._me().why or f"it does not take the login of {self._me().user or 'the token'}"
+        return UsageError(f"{self.name} refuses us: {why}{said}", hint=self._log_in())
+
+    def _from(self) -> str:
+        """Say from whom something is hidden."""
+        me = self._me()
+        return f" ({me.why})" if me.why else f" from {me.user}" if me.user else ""
+
+    def _log_in(self) -> str:
         where = "" if self.name == DOCKER_HUB else f" {self.name}"
-        problem = f"{self.name} refuses us: {why}{said}"
-        return UsageError(problem, hint=f"docker login{where}, on this machine")
+        return f"docker login{where}, on this machine; or is the name mistyped?"
 
 
 def _said(body: bytes) -> str:

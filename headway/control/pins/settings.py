@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from headway.control.inventory.misfit import misfit, text
 from headway.control.inventory.model import Value
 from headway.control.pins.pins import PLATFORM
-from headway.control.pins.reference import Reference
+from headway.control.pins.reference import Reference, is_here
 
 CONTROLLER = "controller"
 
@@ -47,9 +47,7 @@ def settings(values: Mapping[str, Value]) -> Settings:
 
 def is_plain(image: Reference, insecure: tuple[str, ...]) -> bool:
     """Say whether a registry is asked without TLS: this machine itself, or so declared."""
-    name = image.registry.rpartition(":")[0] if ":" in image.registry else image.registry
-    here = name in {"localhost", "[::1]"} or name.startswith("127.")
-    return here or image.registry in insecure
+    return is_here(image.registry) or image.registry in insecure
 
 
 def _words(values: Mapping[str, Value], name: str) -> tuple[str, ...]:

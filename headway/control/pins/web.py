@@ -1,6 +1,7 @@
 """One HTTP request from the controller: the one home of urllib.request on this side.
 
-The proxy of the environment is kept to, and a redirect is followed without the login.
+The proxy of the environment is kept to, but for this machine itself, and a redirect is followed
+without the login.
 """
 
 import ssl
@@ -15,6 +16,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from headway.control.errors import UnreachableError
+from headway.control.pins.reference import is_here
 
 DEADLINE_S = 20
 LARGEST = 4 << 20
@@ -63,7 +65,10 @@ def ask(
     if login:
         request.add_unredirected_header("Authorization", login)
     try:
-        opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=_trusting(server)))
+        opener = urllib.request.build_opener(
+            urllib.request.HTTPSHandler(context=_trusting(server)),
+            urllib.request.ProxyHandler({} if is_here(server) else None),
+        )
         with opener.open(request, timeout=DEADLINE_S) as answer:
             return _got(answer.status, answer.headers, answer.read(LARGEST + 1))
     except urllib.error.HTTPError as refused:

@@ -1,5 +1,6 @@
 """An image is brought from one Docker to another, whole or not at all."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -8,9 +9,19 @@ import pytest
 from headway.control.errors import RefusedError
 from headway.control.pins.docker import Held, held, lacking
 from headway.control.pins.streaming import Left, bring
+from headway.control.reaching.sudo import Sudo
+from headway.control.secrets import Secret
 from tests.control.pins.dockers import Docker
 
 ID = "sha256:" + "77" * 32
+SUDO = """\
+#!/bin/sh
+printf %s "$3" >&2
+read -r word
+test "$word" = lab-ops || exit 1
+shift 4
+exec "$@"
+"""
 
 
 @pytest.fixture
@@ -92,3 +103,20 @@ def test_an_image_is_looked_for_by_its_name(ends: tuple[Docker, Docker]) -> None
     source.is_("down")
     with pytest.raises(RefusedError, match="gpu1: docker: Cannot connect"):
         held(source.transport, "acme/router:dev", "gpu1")
+
+
+def test_sudo_has_its_password_before_the_image_goes(
+    ends: tuple[Docker, Docker], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was sent too early sudo would read as the password; this double of it always asks."""
+    program = tmp_path / "bin/sudo"
+    program.parent.mkdir()
+    program.write_text(SUDO)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    source, target = ends
+    become = Sudo(target.transport, "ops@gpu2", Secret.of("lab-ops", "hosts.yaml:4"))
+    bring(ID, source.transport, "gpu1", become, "gpu2")
+    assert (target.images / ID / "bytes").read_bytes() == (
+        source.images / ID / "bytes"
+    ).read_bytes()

@@ -61,6 +61,16 @@ def test_an_answer_of_any_status_is_an_answer() -> None:
             assert got.body == b"body"
 
 
+def test_no_proxy_leads_to_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Docker asks none either; other servers are asked by way of it."""
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with serving() as (url, seen):
+        ask("GET", f"{url}/a", {})
+    assert seen == [("/a", "")]
+    with pytest.raises(UnreachableError, match="connection refused"):
+        ask("GET", "http://registry.invalid/", {})
+
+
 def test_a_login_is_not_taken_along_to_where_one_is_sent() -> None:
     """A registry sends its blobs to a store of somebody else's."""
     with serving() as (url, seen):
@@ -96,11 +106,12 @@ def test_a_server_that_does_not_speak_our_language_is_said() -> None:
     assert str(got.value).startswith(f"{at}: it does not speak HTTP")
 
 
-def test_nobody_there_is_said() -> None:
+def test_nobody_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """A closed port, and a name that is none (RFC 6761 keeps .invalid free)."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(UnreachableError, match=rf"^127.0.0.1:{port}: connection refused"):
         ask("GET", f"http://127.0.0.1:{port}/", {})
+    monkeypatch.delenv("http_proxy", raising=False)
     with pytest.raises(UnreachableError, match=r"^registry.invalid: there is no such host"):
         ask("GET", "http://registry.invalid/", {})
