@@ -32,6 +32,7 @@ DAEMON: Mapping[str, object] = {"insecure-registries": ["10.77.0.0/24"]}
 PORT = 5000
 USER, PASSWORD = "lab", "lab-registry"
 _HTPASSWD = f"{USER}:$2b$04$YUdP0wqx3CcyirgqzSqqcuUK12M6ntA8RgETxvgPY8rF4eOCLq6DC\n"
+_LOGIN = {"htpasswd": {"realm": "lab", "path": "/etc/docker/registry/htpasswd"}}
 _WANTS = "/etc/systemd/system/multi-user.target.wants"
 _AT_BOOT = ("haproxy.service", "docker-registry.service")  # Debian would start them at boot
 _MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
@@ -187,11 +188,16 @@ class Registry:
         """Give the full name of an image here: `engine:v1`, `engine@sha256:...`."""
         return f"{self.address}/{image}"
 
-    def start(self, *, login: bool = False) -> None:
-        """Start it, whether it ran or not; with `login` it asks everybody for USER and PASSWORD."""
+    def start(
+        self, *, login: bool = False, auth: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
+        """Start it, whether it ran or not; with `login` it asks everybody for USER and PASSWORD.
+
+        `auth` is its own configuration of who may, another way.
+        """
         folder = self.host.path("/etc/docker/registry")
         (folder / "htpasswd").write_text(_HTPASSWD)
-        (folder / "config.yml").write_text(_config(login=login))
+        (folder / "config.yml").write_text(_config(auth or (_LOGIN if login else {})))
         self._do("systemctl restart docker-registry")
         self._do(
             f"curl -s --retry 100 --retry-delay 0 --retry-max-time 20 --retry-all-errors "
@@ -259,7 +265,7 @@ class Registry:
         assert done.returncode == 0, f"{command}: {done.stderr}"
 
 
-def _config(*, login: bool) -> str:
+def _config(auth: Mapping[str, Mapping[str, str]]) -> str:
     made: dict[str, object] = {
         "version": 0.1,
         "storage": {
@@ -268,10 +274,8 @@ def _config(*, login: bool) -> str:
         },
         "http": {"addr": f":{PORT}"},
     }
-    if login:
-        made["auth"] = {
-            "htpasswd": {"realm": "lab", "path": "/etc/docker/registry/htpasswd"},
-        }
+    if auth:
+        made["auth"] = auth
     return json.dumps(made)  # JSON is YAML, too
 
 

@@ -24,6 +24,7 @@ from headway.wire.resources import Image, Pin
 from headway.wire.talk import Rollout
 from tests.lab.lab import Lab
 from tests.lab.stacks import PASSWORD, USER, Docked, Registry, docked
+from tests.lab.tokens import ISSUER, SERVICE, Signer, tokens
 
 pytestmark = [pytest.mark.lab, pytest.mark.stacks]
 
@@ -153,6 +154,28 @@ def test_a_registry_that_wants_a_login_is_shown_dockers(
         assert ("does not take the login of lab" in heard) is (code is Exit.USAGE)
         assert word not in heard
     assert place.entry(ref).digest == digest
+
+
+def test_a_token_is_had_with_dockers_login_and_shown_to_the_registry(
+    place: Place, boxes: list[Docked], registry: Registry, said: Said
+) -> None:
+    """As Docker Hub and GHCR want it: the registry itself never sees the password."""
+    ref, signer = registry.name("router:v1"), Signer()
+    digest = boxes[0].push("lab/router:v1", ref)
+    config = place.folder / "config.json"
+    place.says(insecure_registries=[registry.address])
+    bundle = "/etc/docker/registry/tokens.pem"
+    registry.host.path(bundle).write_text(signer.bundle)
+    with tokens(signer, USER, PASSWORD) as (url, asked):
+        told = {"realm": url, "service": SERVICE, "issuer": ISSUER, "rootcertbundle": bundle}
+        registry.start(auth={"token": told})
+        assert place.pin(ref) is Exit.USAGE
+        assert f"{registry.address} refuses us: there is no login for it" in said()
+        auth = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+        config.write_text(json.dumps({"auths": {registry.address: {"auth": auth}}}))
+        assert place.pin(ref) is Exit.ACCEPTED
+    assert place.entry(ref).digest == digest
+    assert asked == ["repository:router:pull"] * 2
 
 
 def test_what_cannot_be_pinned_is_a_line_with_what_to_do(
