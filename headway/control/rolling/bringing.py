@@ -1,24 +1,25 @@
 """Images that no registry has, brought to a host when its turn has come, before it stages.
 
 Only those that its release names by id and it lacks, and only where `images_from` says from where:
-a host of the fleet, or the operator's own machine.
+a host of the fleet, or the operator's own machine. Few releases have any: what brings them is
+imported then.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 from headway.control.inventory.model import Host
-from headway.control.pins.docker import lacking
-from headway.control.pins.settings import settings
-from headway.control.pins.sources import Sources
-from headway.control.pins.streaming import Progress, bring
 from headway.control.reaching.reach import Reach
 from headway.control.rolling.visit import Task, Visit
 from headway.control.telling.story import Note, Sending, Sink
 from headway.wire.release import Release
 from headway.wire.resources import Image, Pin, Service
 from headway.wire.talk import Rollout
+
+if TYPE_CHECKING:
+    from headway.control.pins.sources import Sources
 
 _TELL_S = 1.0
 
@@ -33,17 +34,28 @@ class Bringing:
 
     def refuse(self, tasks: Sequence[Task]) -> None:
         """Raise ConfigError where images are to come from a host that nobody knows."""
+        concerned = [task.host for task in tasks if by_id(task)]
+        if not concerned:
+            return
+        from headway.control.pins.settings import settings
+
         with self._sources() as sources:
-            for task in tasks:
-                own = settings(task.host.vars)
-                if own.source and by_id(task):
-                    sources.at(task.host, own)
+            for host in concerned:
+                own = settings(host.vars)
+                if own.source:
+                    sources.at(host, own)
 
     def __call__(self, visit: Visit) -> None:
         """Bring what the host lacks; RefusedError where it cannot be had: nothing was touched."""
         host, pins = visit.task.host, by_id(visit.task)
+        if not pins:
+            return
+        from headway.control.pins.docker import lacking
+        from headway.control.pins.settings import settings
+        from headway.control.pins.streaming import bring
+
         own = settings(host.vars)
-        if not pins or own.source in {"", host.name}:
+        if own.source in {"", host.name}:
             return
         with (
             closing(self._reach.line(host)) as target,
@@ -60,7 +72,7 @@ class Bringing:
                 )
                 self._tell(Note(host.name, f"brought {what}"))
 
-    def _telling(self, host: Host, what: str) -> Progress:
+    def _telling(self, host: Host, what: str) -> Callable[[int, int], None]:
         """Tell about once a second how far it is."""
         told = time.monotonic()
 
@@ -73,7 +85,9 @@ class Bringing:
 
         return progress
 
-    def _sources(self) -> Sources:
+    def _sources(self) -> "Sources":
+        from headway.control.pins.sources import Sources
+
         return Sources(self._peers, self._peers.__getitem__, self._reach)
 
 
