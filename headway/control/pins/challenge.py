@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 _HEAD = re.compile(r"\s*(Bearer|Basic)\b(.*)", re.IGNORECASE | re.DOTALL)
 _WORD = re.compile(r'([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|([^\s,"]*))')
@@ -32,4 +32,8 @@ def challenge(header: str) -> Challenge | None:
         return None
     words = {key.lower(): quoted or plain for key, quoted, plain in _WORD.findall(head[2])}
     known = {key: words.get(key, "") for key in ("realm", "service", "scope")}
+    try:
+        urlsplit(known["realm"])
+    except ValueError:
+        return None  # a port or an address in brackets that is none
     return Challenge("bearer" if head[1].lower() == "bearer" else "basic", **known)

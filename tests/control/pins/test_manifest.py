@@ -79,6 +79,7 @@ def test_bytes_are_named_by_their_content() -> None:
             Challenge("bearer", "https://auth.acme/token", "acme", "repository:a/b:pull"),
         ),
         ("bearer realm=https://auth.acme/token", Challenge("bearer", "https://auth.acme/token")),
+        ('Bearer realm="https://[auth.acme/token"', None),
         ("Negotiate", None),
         ("", None),
     ],
