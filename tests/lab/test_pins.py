@@ -31,8 +31,8 @@ pytestmark = [pytest.mark.lab, pytest.mark.stacks]
 
 @pytest.fixture(scope="module")
 def boxes(lab: Lab) -> list[Docked]:
-    """Return hosts with Docker: one with images, one with a registry."""
-    return docked(lab, "box", "store")
+    """Return hosts of their own with Docker: what is pushed here would show on another test's."""
+    return docked(lab, "pinbox", "pinstore")
 
 
 @pytest.fixture
@@ -68,12 +68,12 @@ class Place:
                 Wanted("stack", f"s{n}", ref, f"compose.yaml:{n}") for n, ref in enumerate(refs)
             ]
 
-        with Desk(verb="pin", host=("box",)) as desk:
+        with Desk(verb="pin", host=("pinbox",)) as desk:
             return pin(desk, images, repin=repin)
 
     def entry(self, ref: str) -> Entry:
         """Give what is pinned."""
-        with Desk(verb="pin", host=("box",)) as desk:
+        with Desk(verb="pin", host=("pinbox",)) as desk:
             return desk.fleet.pins.entries[ref]
 
 
@@ -210,15 +210,15 @@ def test_an_image_that_no_registry_has_is_pinned_by_id_and_brought(
     box, store = boxes
     box.docker("tag", "lab/engine:v2", "own/engine:dev")
     store.remove_images("lab/engine:v1", "lab/engine:v2")
-    place.says(images_on_host=["own/*"], images_from="box")
+    place.says(images_on_host=["own/*"], images_from="pinbox")
     assert place.pin("own/engine:dev", "own/router:dev") is Exit.USAGE
-    assert "compose.yaml:1: image own/router:dev is on none of: box" in said()
+    assert "compose.yaml:1: image own/router:dev is on none of: pinbox" in said()
     image_id = box.inspect("own/engine:dev")["Id"]
     assert place.entry("own/engine:dev").image_id == image_id
 
     told: list[Told] = []
     with Desk(verb="rollout", host=("all",)) as desk:
-        target = desk.inventory.host("store")
+        target = desk.inventory.host("pinstore")
         pinned = Image(Pin("own/engine:dev", image_id=image_id))
         release = release_of((Part("stack.engine", "stack", (pinned,)),))
         task = Task(target, Rollout(release, criteria_of((), "c"), Orders("ops")))
@@ -226,7 +226,7 @@ def test_an_image_that_no_registry_has_is_pinned_by_id_and_brought(
         visit = Visit(task, desk.reach, told.append)
         bring(visit)
         assert [each.text for each in told if isinstance(each, Note)] == [
-            "brought image own/engine:dev from box"
+            "brought image own/engine:dev from pinbox"
         ]
         bring(visit)
         assert sum(isinstance(each, Note) for each in told) == 1
