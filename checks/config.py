@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
 from headway.wire import engines
+from headway.wire.by_hand import log_argv
 from headway.wire.compare import CompareError, holds, number
 from headway.wire.evidence import by_hand, shown
 from headway.wire.findings import known
@@ -173,7 +174,6 @@ class _Comparison:
 
     def _again(self) -> List[str]:
         pages = [what for what in ("config", "models", "metrics") if self.service.has(what)]
-        launch = f"_SYSTEMD_INVOCATION_ID={self.service.subject.id}"
         argv = ["xargs", "-0", "-a", f"/proc/{self.service.subject.pid}/cmdline", "printf", "%s\\n"]
         by_page = [self.service.again(what) for what in pages]
-        return [*by_page, by_hand(argv), by_hand(["journalctl", "--all", launch])]
+        return [*by_page, by_hand(argv), by_hand(log_argv(self.service.subject))]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, NoReturn, Optional, Tuple
 
 from headway.wire import engines
+from headway.wire.by_hand import log_argv, status_argv, supervisor_of
 from headway.wire.compare import CompareError, find, number
 from headway.wire.engines import Engine
 from headway.wire.evidence import by_hand, holder, shown
@@ -96,8 +97,9 @@ class _Climb:
     def _not_restarted(self) -> None:
         if self.subject.restarts:
             self._fail(
-                f"systemd had to start {self.subject.unit} again {self.subject.restarts} times",
-                by_hand(["systemctl", "status", self.subject.unit]),
+                f"{supervisor_of(self.subject)} had to start {self.subject.unit} again "
+                f"{self.subject.restarts} times",
+                by_hand(status_argv(self.subject)),
             )
 
     def _no_fatal_line(self) -> None:
@@ -108,11 +110,10 @@ class _Climb:
         cause = engines.first_cause((one.text for one in journal.lines if one.own), [self.table])
         if cause is not None:
             meaning = known(cause.pattern.finding)
-            unit = f"_SYSTEMD_INVOCATION_ID={self.subject.id}"
             self._fail(
                 f"the log says: {shown(cause.line)}",
                 f"{meaning.sentence}; {meaning.help}",
-                by_hand(["journalctl", "--all", unit]),
+                by_hand(log_argv(self.subject)),
             )
 
     def _port(self) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Iterable, List, Optional, Tuple
 
 from headway.wire import engines
+from headway.wire.by_hand import log_argv
 from headway.wire.compare import CompareError, holds
 from headway.wire.evidence import by_hand, shown, some
 from headway.wire.gate import Answered, Judgement, Subject, Wait
@@ -61,8 +62,7 @@ def judge(params: Params, subject: Optional[Subject], tools: Tools) -> Answered:
     if isinstance(answer, Wait):
         return answer
     answer = replace(answer, findings=_findings(params, journal.lines))
-    own, about = f"_SYSTEMD_INVOCATION_ID={subject.id}", f"INVOCATION_ID={subject.id}"
-    again = by_hand(["journalctl", "--all", own, "+", about])
+    again = by_hand(log_argv(subject))
     return replace(answer, evidence=(*answer.evidence, again))
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import List, Tuple
 
 from headway.wire import engines
+from headway.wire.by_hand import log_argv
 from headway.wire.evidence import by_hand, shown, some
 from headway.wire.gate import Answered, Judgement, Subject
 from headway.wire.tools import Tools
@@ -29,8 +30,7 @@ class Asked:
 def judged(asked: Asked, subject: Subject, tools: Tools) -> Answered:
     """Give the three answers apart, and FAIL where the second or third is not the expected one."""
     journal = tools.journal.of(subject)
-    query = f"_SYSTEMD_INVOCATION_ID={subject.id}"
-    again = by_hand(["journalctl", "--all", query, "--grep", "NCCL INFO"])
+    again = by_hand(log_argv(subject)) + " | grep 'NCCL INFO'"
     if not journal.complete:
         return Judgement(Verdict.INVALID, (f"the log is not whole: {journal.why}", again))
     lines = [line.text for line in journal.lines if line.own]

@@ -34,7 +34,7 @@ def part_of(
 ) -> Tuple[Part, Tuple[str, ...]]:
     """Hold a unit with its drop-ins, environment and settings files; name the rest."""
     held = _unit(machine, unit, seen)
-    env_files = [_file(machine, path) for path in _env_paths(machine, seen)]
+    env_files = [file_of(machine, path) for path in _env_paths(machine, seen)]
     pid = int(seen.get("MainPID") or 0)
     words = [os.fsdecode(word) for word in _proc(machine).argv(pid)] if pid else []
     configs, unheld = _named_in(machine, words)
@@ -107,7 +107,8 @@ def _blob(machine: Machine, path: str) -> Blob:
     return Blob(machine.blobs.put(data), len(data), secret)
 
 
-def _file(machine: Machine, path: str) -> File:
+def file_of(machine: Machine, path: str) -> File:
+    """Hold a file with its bytes, mode and owner, as a secret: nobody said that it is none."""
     was = lying(machine, path)
     if not isinstance(was, WasFile):
         raise ResourceError(f"{path} is no regular file")
@@ -171,9 +172,9 @@ def _named_in(machine: Machine, words: List[str]) -> Tuple[List[File], Tuple[str
         if home is not None:
             unheld.append(_venv_sentence(machine, home))
         elif index and seen.kind == "file" and seen.size <= _LARGEST_CONFIG:
-            files.append(_file(machine, path))
+            files.append(file_of(machine, path))
         else:
-            unheld.append(_stamp(machine, path))
+            unheld.append(stamp(machine, path))
     return files, tuple(dict.fromkeys(unheld))
 
 
@@ -191,7 +192,7 @@ def _venv_sentence(machine: Machine, path: str) -> str:
     return f"{path}: {len(lines)} packages with fingerprint {venv.fingerprint(lines)}"
 
 
-def _stamp(machine: Machine, path: str) -> str:
+def stamp(machine: Machine, path: str) -> str:
     """Name a program or weights by size and time: hashing weights would take minutes."""
     real = machine.disk.real(path)
     files = [real]

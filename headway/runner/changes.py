@@ -4,14 +4,18 @@ import os
 from dataclasses import dataclass
 from typing import Iterable, Iterator, Optional, Set, Tuple
 
+from headway.wire.marks import ROOT
 from headway.wire.release import Part, Release
 from headway.wire.resources import (
     ADDITIVE,
     Dir,
     File,
     Resource,
+    Service,
+    Stack,
     Sysctl,
     Unit,
+    container_name,
     dropin_path,
     sysctl_path,
     unit_path,
@@ -29,8 +33,8 @@ class Change:
     new: Optional[Part]
 
     def units(self) -> Tuple[str, ...]:
-        """Name the units of both sides, each once; all of them are guarded and stopped."""
-        names = [unit.name for part in (self.new, self.old) for unit in units_of(part)]
+        """Name the units and containers of both sides, each once; all are guarded and stopped."""
+        names = [name for part in (self.new, self.old) for name in launched(part)]
         return tuple(dict.fromkeys(names))
 
 
@@ -62,16 +66,43 @@ def units_of(part: Optional[Part]) -> Tuple[Unit, ...]:
     return tuple(res for res in switching(part) if isinstance(res, Unit))
 
 
+def launched(part: Optional[Part]) -> Tuple[str, ...]:
+    """Name what of a part can be started and stopped: units, and containers as PROJECT/SERVICE."""
+    return tuple(
+        container_name(res.project, res.service) if isinstance(res, Service) else res.name
+        for res in switching(part)
+        if isinstance(res, (Unit, Service))
+    )
+
+
 def started_units(part: Optional[Part]) -> Tuple[str, ...]:
-    """Name the units that run when a part runs: its subject and every enabled unit."""
+    """Name what runs when a part runs: its subject, every enabled unit, every container."""
     if part is None:
         return ()
     subject = part.subject.unit if part.subject else None
-    return tuple(unit.name for unit in units_of(part) if unit.enabled or unit.name == subject)
+    idle = {unit.name for unit in units_of(part) if not unit.enabled and unit.name != subject}
+    return tuple(name for name in launched(part) if name not in idle)
+
+
+def stacks_first(changes: Iterable[Change]) -> Tuple[Change, ...]:
+    """Put what Compose is given before the services made of it: on the way back, too."""
+    given = tuple(changes)
+    stacks = [change for change in given if _has_stack(change)]
+    return (*stacks, *(change for change in given if change not in stacks))
+
+
+def _has_stack(change: Change) -> bool:
+    held = (*switching(change.old), *switching(change.new))
+    return any(isinstance(resource, Stack) for resource in held)
+
+
+def has_stack(release: Release) -> bool:
+    """Say whether a release holds a Compose project."""
+    return any(isinstance(res, Stack) for part in release.parts for res in part.resources)
 
 
 def paths(resource: Resource) -> Tuple[str, ...]:
-    """Name what a switching resource owns on the host: paths, and `sysctl:KEY`."""
+    """Name what a switching resource owns: paths, `sysctl:KEY`, a container's PROJECT/SERVICE."""
     if isinstance(resource, (File, Dir)):
         return (resource.path,)
     if isinstance(resource, Unit):
@@ -79,6 +110,10 @@ def paths(resource: Resource) -> Tuple[str, ...]:
         return (unit_path(resource.name), *dropins)
     if isinstance(resource, Sysctl):
         return (sysctl_path(resource.key), "sysctl:" + resource.key)
+    if isinstance(resource, Stack):
+        return (f"{ROOT}/stacks/{resource.project}.json",)
+    if isinstance(resource, Service):
+        return (container_name(resource.project, resource.service),)
     return ()
 
 
@@ -90,11 +125,11 @@ def owned(release: Release) -> Set[str]:
 def leaving(old: Optional[Part], target: Release) -> Tuple[Resource, ...]:
     """Name what goes with an old side: all it switches that the target does not own.
 
-    Of an adopted part only the units go. The files they named lay there before headway, and what
-    comes may read them, too: a script of a command line was deleted once under the new engine.
+    Of an adopted part only units and containers go. The files they named lay there before headway,
+    and what comes may read them: a script of a command line was deleted once under the new engine.
     """
     adopted = old is not None and old.role == ADOPTED_ROLE
-    going: Tuple[Resource, ...] = units_of(old) if adopted else switching(old)
+    going = tuple(res for res in switching(old) if not (adopted and isinstance(res, (File, Dir))))
     kept = owned(target)
     return tuple(resource for resource in going if not kept.intersection(paths(resource)))
 

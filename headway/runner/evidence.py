@@ -5,11 +5,13 @@ Taken before anything is undone, within 10 s, best effort: evidence never stops 
 
 import hashlib
 import os
+from typing import Tuple
 
 from headway.runner import ballast, changes
 from headway.runner.machine import Machine
 from headway.wire.marks import ROOT
 from headway.wire.release import Release
+from headway.wire.resources import is_container
 
 DEADLINE_S = 10
 KEPT = 5
@@ -35,8 +37,9 @@ def snapshot(machine: Machine, transition: str, release: Release) -> None:
     try:
         machine.disk.mkdirs(folder, 0o700)
         for part in release.parts:
-            for unit in changes.units_of(part):
-                _keep_words(machine, folder, unit.name)
+            for name in changes.launched(part):
+                keep = _keep_container if is_container(name) else _keep_words
+                keep(machine, folder, name)
         older = sorted(machine.disk.names(ROOT + "/failed"), reverse=True)[KEPT:]
         for name in older:
             machine.disk.rmtree(f"{ROOT}/failed/{name}")
@@ -59,6 +62,25 @@ def _keep_words(machine: Machine, folder: str, unit: str) -> None:
     me = machine.disk.me()
     machine.disk.write(f"{folder}/{unit}.state", state + _stacks(found), 0o600, *me)
     machine.disk.write(f"{folder}/{unit}.journal", journal, 0o600, *me)
+
+
+def _keep_container(machine: Machine, folder: str, name: str) -> None:
+    """Keep what Docker shows of a service's containers but for their variables, and their log."""
+    project, _, service = name.partition("/")
+    labels = [f"com.docker.compose.{key}={value}" for key, value in _labels(project, service)]
+    matches = [word for label in labels for word in ("--filter", "label=" + label)]
+    listed = machine.run(["docker", "ps", "--all", "--quiet", *matches], deadline_s=DEADLINE_S)
+    me, stem = machine.disk.me(), f"{folder}/{name.replace('/', '.')}"
+    for one in listed.stdout.decode().split():
+        asked = "{{json .State}} {{.RestartCount}} {{.Image}} {{json .HostConfig.RestartPolicy}}"
+        state = machine.run(["docker", "inspect", "--format", asked, one], deadline_s=DEADLINE_S)
+        logs = machine.run(["docker", "logs", "--tail", "10000", one], deadline_s=DEADLINE_S)
+        machine.disk.write(f"{stem}.state", state.stdout, 0o600, *me)
+        machine.disk.write(f"{stem}.log", logs.stdout + logs.stderr, 0o600, *me)
+
+
+def _labels(project: str, service: str) -> Tuple[Tuple[str, str], ...]:
+    return ("project", project), ("service", service)
 
 
 def _stacks(found: "dict[bytes, bytes]") -> bytes:

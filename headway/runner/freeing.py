@@ -13,6 +13,7 @@ from headway.runner.machine import Machine
 from headway.runner.teller import Teller
 from headway.runner.tools.proc import RealProc
 from headway.runner.watch import Watch
+from headway.wire.resources import is_container
 
 GONE_S = 15
 """How long a process may take to be gone after SIGKILL; one that takes longer hangs."""
@@ -99,7 +100,9 @@ class NoCards:
             self._clock.sleep(_POLL_S)
 
     def _left(self, unit: str) -> Tuple[int, ...]:
-        """Name the processes of a unit that is down."""
+        """Name the processes of a unit that is down; a container's go with it."""
+        if is_container(unit):
+            return ()
         try:
             seen = systemd.show(self._machine.run, unit, ["ActiveState", "ControlGroup"])
         except systemd.SystemdError:

@@ -2,11 +2,13 @@
 
 A drop-in on every unit of the changed parts during a transition: Restart=no, and a condition on
 a token under /run, which is gone after a boot (DESIGN 1; tried in LAB.md). `put` and `off` only
-write: the transition reloads systemd afterwards.
+write: the transition reloads systemd afterwards. The guard of a container is its restart policy,
+"no" until the transition is decided (containers/guarding.py).
 """
 
 from typing import Iterable, List
 
+from headway.runner import supervisor
 from headway.runner.disk import Disk
 from headway.runner.machine import Machine
 from headway.wire.marks import RUN
@@ -34,7 +36,12 @@ def token_off(machine: Machine, transition: str) -> None:
 
 def put(machine: Machine, transition: str, units: Iterable[str]) -> None:
     """Guard these units, whether they exist already or not; a guard of another transition goes."""
-    for unit in units:
+    names = tuple(units)
+    if supervisor.containers(names):
+        from headway.runner.containers import guarding  # where there are some
+
+        guarding.put(machine, supervisor.containers(names))
+    for unit in supervisor.units(names):
         path = dropin_path(unit, NAME)
         wanted = _text(unit, transition)
         if machine.disk.read(path) != wanted:
@@ -48,7 +55,12 @@ def off(machine: Machine, units: Iterable[str]) -> None:
     An empty folder of drop-ins says nothing to systemd: a cut may have left it, or a unit that
     had drop-ins before.
     """
-    for unit in units:
+    names = tuple(units)
+    if supervisor.containers(names):
+        from headway.runner.containers import guarding  # where there are some
+
+        guarding.off(machine, supervisor.containers(names))
+    for unit in supervisor.units(names):
         machine.disk.remove(dropin_path(unit, NAME))
         machine.disk.rmdir(unit_path(unit) + ".d")
 

@@ -11,7 +11,7 @@ from headway.runner.disk import Disk
 from headway.runner.machine import machine_of
 from headway.runner.orders import obey
 from headway.runner.orders.session import Session
-from headway.runner.process import Processes
+from headway.runner.process import Processes, become
 from headway.runner.records import RecordError, Records
 from headway.wire.event import (
     Answer,
@@ -49,6 +49,7 @@ headway-host history               what the transitions came to
 headway-host rollback [RELEASE]    to the newest accepted release that is not running
 headway-host resume|accept|abort   what becomes of the transition in hand
 headway-host evict [PID:START...]  free cards of what no running service owns
+headway-host compose PROJECT ...   Docker Compose with the recorded files
 """
 
 
@@ -84,6 +85,8 @@ class Terminal(Channel):
 def main(words: List[str]) -> int:
     """Carry out one verb; what goes wrong is one line on stderr."""
     verb, *rest = words or ["status"]
+    if verb == "compose" and rest:
+        return _compose(*rest)
     if verb not in _VERBS or (rest and verb not in ("rollback", "evict")):
         sys.stderr.write(USAGE)
         return Exit.USAGE
@@ -101,6 +104,22 @@ def main(words: List[str]) -> int:
             sys.stdout.write(last.sentence + "\n")
         return last.exit_code
     return Exit.UNKNOWN
+
+
+def _compose(project: str, *words: str) -> int:
+    """Become Compose with the files, variables and profiles that are recorded for a project."""
+    from headway.runner.containers import compose
+
+    try:
+        stack, known = compose.recorded(Disk(), project), compose.projects(Disk())
+    except PermissionError as error:
+        sys.stderr.write(f"headway-host: {error}\n")
+        return Exit.REFUSED
+    if stack is not None:
+        become(compose.argv(stack, *words))
+    there = ", ".join(known) or "none"
+    sys.stderr.write(f"headway-host: no project {project!r} is recorded; there is {there}\n")
+    return Exit.USAGE
 
 
 def _by() -> str:

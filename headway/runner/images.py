@@ -4,7 +4,15 @@ from typing import Dict, Iterable, Set, Tuple
 
 from headway.runner import resources
 from headway.runner.beneath import concerns
-from headway.runner.changes import Change, owned, paths, started_units, switching, units_of
+from headway.runner.changes import (
+    Change,
+    launched,
+    owned,
+    paths,
+    started_units,
+    switching,
+    units_of,
+)
 from headway.runner.machine import Machine
 from headway.wire.record import Before, WasFile, WasLink, WasSysctl, WasUnit
 from headway.wire.release import Origin, Release
@@ -51,7 +59,7 @@ def units_to_restart(change: Change, before: Tuple[Before, ...], start: Release)
     was = {
         entry.path[5:]: entry.state.active for entry in before if isinstance(entry.state, WasUnit)
     }
-    held = {unit.name for part in start.parts for unit in units_of(part)}
+    held = {name for part in start.parts for name in launched(part)}
     ours = [unit for unit in started_units(change.old) if was.get(unit, True)]
     foreign = [unit for unit in change.units() if unit not in held and was.get(unit, False)]
     return tuple(ours + foreign)

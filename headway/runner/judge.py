@@ -9,17 +9,19 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Callable, Optional, Tuple
 
-from headway.runner import last_words, subject
+from headway.runner import last_words, supervisor
 from headway.runner.beside import Beside, Companion
 from headway.runner.clock import Clock
 from headway.runner.hush import hushed
 from headway.runner.machine import Machine
-from headway.runner.systemd import SystemdError
+from headway.runner.supervisor_error import SupervisorError
 from headway.runner.tools import Differences, tools_of
+from headway.runner.tools.journals import journals_of
 from headway.wire.event import Body, Waiting
 from headway.wire.gate import Answered, Gate, Judgement, Report, Subject
 from headway.wire.loader import WireError, load
 from headway.wire.release import Part
+from headway.wire.resources import is_container
 from headway.wire.tools import Tools
 from headway.wire.verdict import Fate, Verdict, judged
 
@@ -152,23 +154,22 @@ class _Asking:
 
     def once(self) -> Report:
         """Ask until there is an answer, and report it with the subject before and after."""
-        run = self.machine.run
         unit = self.part.subject.unit if self.part.subject else ""
         try:
-            before = subject.current(run, unit) if unit else None
+            before = supervisor.current(self.machine, unit) if unit else None
             early = self.between or "before" in when(self.check)
             weighed = bool(unit) and not early
             if weighed and before is None:
-                fate, dead, how = subject.absent(unit, run)
+                fate, dead, how = supervisor.absent(unit, self.machine)
                 answer = self._with_last_words(_unjudged(f"{unit} is not running"), fate, dead)
                 return self._report(answer, fate, how, dead, None)
             answer = self._answer(before, weighed=weighed)
             if before is None or not weighed:
                 return self._report(answer, Fate.SAME, "", before, before)
-            fate, after, how = subject.fate(before, run)
+            fate, after, how = supervisor.fate(before, self.machine)
             answer = self._with_last_words(answer, fate, before)
             return self._report(answer, fate, how, before, after)
-        except SystemdError as error:
+        except SupervisorError as error:
             return self._report(_unjudged(str(error)), Fate.SAME, "", None, None)
 
     def _answer(self, before: Optional[Subject], *, weighed: bool) -> Judgement:
@@ -202,7 +203,7 @@ class _Asking:
                 return _unjudged(f"while waiting: {answered.reason}")
 
     def _tools(self, judged: Optional[Subject]) -> Tools:
-        present = (subject.current(self.machine.run, unit) for unit in self.leaving)
+        present = (supervisor.current(self.machine, unit) for unit in self.leaving)
         return tools_of(
             self.machine,
             self.part,
@@ -227,7 +228,7 @@ class _Asking:
             return Fate.TAKEN, warning.evidence[0]
         if before is None:
             return Fate.SAME, ""
-        fate, _, how = subject.fate(before, self.machine.run)
+        fate, _, how = supervisor.fate(before, self.machine)
         return fate, how
 
     def _ask(self, params: object, before: Optional[Subject], tools: Tools) -> Answered:
@@ -242,8 +243,13 @@ class _Asking:
         """Add why a launch ended, or who stopped it."""
         if fate is Fate.SAME or dead is None:
             return answer
-        tell = last_words.of_the_dead if fate is Fate.DIED else last_words.of_the_taken
-        return replace(answer, evidence=(*tell(self.machine.run, dead), *answer.evidence))
+        run = self.machine.run
+        if fate is Fate.DIED:
+            lines = journals_of(self.machine).of(dead).lines
+            told = last_words.of_the_dead(run, dead, lines)
+        else:
+            told = () if is_container(dead.unit) else last_words.of_the_taken(run, dead)
+        return replace(answer, evidence=(*told, *answer.evidence))
 
     def _say(self, reason: str) -> None:
         """Tell why nothing moves: when the reason changes, and every 15 s."""

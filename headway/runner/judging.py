@@ -8,7 +8,7 @@ from headway.runner import judge, observe
 from headway.runner.clock import Clock
 from headway.runner.desk import Desk
 from headway.runner.machine import Machine
-from headway.runner.subject import current
+from headway.runner.supervisor import current
 from headway.runner.teller import Teller
 from headway.runner.tools import Differences, tools_of
 from headway.runner.watch import Watch
@@ -40,7 +40,7 @@ def judge_now(machine: Machine, clock: Clock, question: Question) -> Report:
 def once(machine: Machine, gate: Gate, part: Part, http: Http) -> Tuple[Verdict, str]:
     """Ask a gate one time, through this `http`: what does not answer at once does not pass."""
     check = judge.load_check(gate.kind)
-    subject = current(machine.run, part.subject.unit) if part.subject else None
+    subject = current(machine, part.subject.unit) if part.subject else None
     tools = replace(tools_of(machine, part, _inside(machine), lambda: QUICK_S), http=http)
     answer = check.judge(load(check.Params, gate.params), subject, tools)
     if isinstance(answer, Judgement):

@@ -9,7 +9,7 @@ import re
 import time
 from typing import Any, Dict, Iterable, List, Sequence, Tuple
 
-from headway.runner.tools.journal import RealJournals, decoded
+from headway.runner.tools.journal import decoded
 from headway.wire import engines
 from headway.wire.evidence import shown
 from headway.wire.gate import Subject
@@ -29,9 +29,8 @@ _ORDERS = re.compile(r"systemctl|service |reboot|shutdown|kill")
 _SHOWN = 3
 
 
-def of_the_dead(run: Run, dead: Subject) -> Tuple[str, ...]:
+def of_the_dead(run: Run, dead: Subject, lines: Sequence[JournalLine]) -> Tuple[str, ...]:
     """Tell what a launch that ended by itself said of the cause, and the kernel meanwhile."""
-    lines = RealJournals(run).of(dead).lines
     return (*said_of_the_cause(lines), *_said_by_the_kernel(run, dead))
 
 

@@ -8,14 +8,15 @@ import hashlib
 from dataclasses import dataclass
 from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
-from headway.runner import resources
-from headway.runner.changes import owned, units_of
+from headway.runner import resources, supervisor
+from headway.runner.changes import launched, owned, units_of
 from headway.runner.machine import Machine
 from headway.runner.resources import ResourceError
 from headway.runner.resources.unit import FOLDER, dropins, effective
+from headway.runner.supervisor_error import SupervisorError
 from headway.wire.loader import kind_of
 from headway.wire.release import EMPTY, Origin, Part, Release, release_of
-from headway.wire.resources import Resource, Unit, dropin_path, unit_path
+from headway.wire.resources import Resource, Service, Unit, dropin_path, unit_path
 from headway.wire.talk import Difference
 from headway.wire.tools import Run
 
@@ -82,7 +83,7 @@ def alive(release: Release, machine: Machine) -> Dict[str, str]:
     """Say of every part with a unit how its subject stands, or its first unit without one."""
     asked = {part.name: unit for part in release.parts for unit in _of_interest(part)[:1]}
     try:
-        states = unit_states(machine.run, tuple(dict.fromkeys(asked.values())))
+        states = _states(machine, asked.values())
     except ObserveError as error:
         return dict.fromkeys(asked, str(error))
     return {part: states[unit].sentence() for part, unit in asked.items() if unit in states}
@@ -95,9 +96,8 @@ def down(release: Release, machine: Machine) -> Dict[str, str]:
     that runs once is inactive after it ended well.
     """
     asked = {part.name: _of_interest(part) for part in release.parts}
-    units = tuple(dict.fromkeys(unit for row in asked.values() for unit in row))
     try:
-        states = unit_states(machine.run, units)
+        states = _states(machine, (unit for row in asked.values() for unit in row))
     except ObserveError as error:
         return {name: str(error) for name, row in asked.items() if row}
     found: Dict[str, str] = {}
@@ -112,6 +112,22 @@ def down(release: Release, machine: Machine) -> Dict[str, str]:
             ):
                 how = state.sentence() if state else "unknown to systemd"
                 found.setdefault(part.name, f"{unit} is {how}")
+    return found
+
+
+def _states(machine: Machine, names: Iterable[str]) -> Dict[str, UnitState]:
+    """Look at units with one command, and at containers through Docker; or raise ObserveError."""
+    every = tuple(dict.fromkeys(names))
+    found = unit_states(machine.run, supervisor.units(every))
+    if supervisor.containers(every):
+        from headway.runner.containers import launches
+
+        try:
+            for name in supervisor.containers(every):
+                active, sub, restarts = launches.state(machine, name)
+                found[name] = UnitState("loaded", active, sub, restarts, "", 0)
+        except SupervisorError as error:
+            raise ObserveError(str(error)) from None
     return found
 
 
@@ -173,33 +189,42 @@ def _wrong(resource: Resource, machine: Machine, *, enabled: bool) -> Tuple[str,
 
 
 def _of_interest(part: Part) -> Tuple[str, ...]:
-    """Name a part's units, its subject first."""
+    """Name a part's units and containers, its subject first."""
     subject = (part.subject.unit,) if part.subject else ()
-    units = (unit.name for unit in units_of(part) if unit.enabled or not subject)
-    return tuple(dict.fromkeys((*subject, *units)))
+    idle = {unit.name for unit in units_of(part) if not unit.enabled and subject}
+    names = (name for name in launched(part) if name not in idle)
+    return tuple(dict.fromkeys((*subject, *names)))
 
 
 # --- what nobody manages yet --------------------------------------------------------------------
 
 
 def unmanaged(machine: Machine, release: Release, accepted: Release) -> Dict[str, str]:
-    """Name the units that exist here under a name the release uses, with the part that uses it.
+    """Name the units and services here under a name the release uses, with the part that uses it.
 
     What the accepted release owns is managed already; a masked unit runs nothing.
     """
     mine = owned(accepted)
-    return {
+    found = {
         unit.name: part.name
         for part in release.parts
         for unit in units_of(part)
         if unit_path(unit.name) not in mine and _exists(machine, unit.name)
     }
+    if any(isinstance(res, Service) for part in release.parts for res in part.resources):
+        from headway.runner.containers import adopting
+
+        try:
+            found.update(adopting.unmanaged(machine, release, mine))
+        except SupervisorError as error:
+            raise ObserveError(str(error)) from None
+    return found
 
 
 def observe(
-    machine: Machine, units: Iterable[str], parts: Optional[Mapping[str, str]] = None
+    machine: Machine, units: Sequence[str], parts: Optional[Mapping[str, str]] = None
 ) -> Release:
-    """Record what runs under these units as an adopted release; its blobs are kept here.
+    """Record what runs as these units and services as an adopted release; its blobs are kept here.
 
     `parts` says which part a unit belongs to; without it a unit is a part of its own, named
     without its suffix. A unit that does not exist or is masked is left out; one that cannot be
@@ -207,7 +232,7 @@ def observe(
     """
     from headway.runner import adoption  # hosts that are managed already do without
 
-    wanted = tuple(dict.fromkeys(units))
+    wanted = supervisor.units(dict.fromkeys(units))
     made: Dict[str, Part] = {}
     unheld: List[str] = []
     for unit, row in shown(machine.run, wanted, adoption.PROPERTIES).items():
@@ -221,8 +246,15 @@ def observe(
             continue
         made[name] = adoption.merged(made.get(name), part)
         unheld.extend(rest)
+    projects: Tuple[Part, ...] = ()
+    if supervisor.containers(units):
+        from headway.runner.containers import adopting
+
+        services = supervisor.containers(dict.fromkeys(units))
+        projects, rest = adopting.parts_of(machine, services, parts or {})
+        unheld.extend(rest)
     names = tuple(dict.fromkeys(unheld))
-    return release_of(tuple(made.values()), Origin.ADOPTED, unheld=names)
+    return release_of((*made.values(), *projects), Origin.ADOPTED, unheld=names)
 
 
 def _exists(machine: Machine, unit: str) -> bool:

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import threading
 import time
-from typing import IO, TYPE_CHECKING, Dict, Iterator, List, Optional, Sequence
+from typing import IO, TYPE_CHECKING, Dict, Iterator, List, NoReturn, Optional, Sequence
 
 if TYPE_CHECKING:
     from headway.wire.tools import Ran
@@ -63,6 +63,11 @@ class Processes:
         took_ms = int((time.monotonic() - began) * 1000)
         ended: Optional[int] = None if late else process.returncode
         return Ran(tuple(argv), ended, bytes(pipes.stdout), bytes(pipes.stderr), took_ms)
+
+
+def become(argv: Sequence[str]) -> NoReturn:
+    """Go on as this command, in this terminal."""
+    os.execvp(argv[0], list(argv))  # noqa: S606 # words, no shell
 
 
 def lines(argv: Sequence[str], deadline_s: int = 60) -> Iterator[bytes]:

@@ -13,6 +13,7 @@ from headway.runner.changes import owned, switching, units_of
 from headway.runner.machine import Machine
 from headway.runner.resources import ResourceError
 from headway.runner.resources.unit import dropins
+from headway.runner.supervisor_error import SupervisorError
 from headway.wire.event import Body, StepBegan, StepDone
 from headway.wire.marks import ROOT
 from headway.wire.record import Orders
@@ -24,6 +25,7 @@ from headway.wire.resources import (
     LockedVenv,
     Package,
     Resource,
+    Stack,
     Sysctl,
     Unit,
     dropin_path,
@@ -46,8 +48,10 @@ def stage(  # noqa: PLR0913 # what is staged, beside what, and for what
     orders: Orders,
     *,
     going_back: bool = False,
-) -> None:
+) -> Tuple[str, ...]:
     """See that this release can be written here, and bring about what it needs beside it.
+
+    Names the parts that restart although nothing of them changed: Compose says which.
 
     Going back asks for no room to spare: the ballast is there for it. With --no-way-back nobody
     looks after what the accepted release needs. Packages are installed under the host's lock,
@@ -67,6 +71,7 @@ def stage(  # noqa: PLR0913 # what is staged, beside what, and for what
         _way_back(machine, accepted, tell)
     for part in release.parts:
         _verify(machine, part, release)
+    return _composed(machine, release, accepted)
 
 
 def _wrong(machine: Machine, release: Release) -> Iterator[Resource]:
@@ -108,7 +113,8 @@ def _written(resource: Resource) -> Tuple[str, ...]:
         )
     if isinstance(resource, Sysctl):
         return (f"/etc/sysctl.d/{resource.key}",)
-    return () if isinstance(resource, Package) else (resource.path,)
+    path = getattr(resource, "path", None)
+    return (path,) if isinstance(path, str) else ()
 
 
 def _reachable(machine: Machine, path: str, giving_way: Set[str]) -> None:
@@ -198,6 +204,18 @@ def _verify(machine: Machine, part: Part, release: Release) -> None:
     if complaints:
         plain = complaints[0].replace(machine.disk.real(SCRATCH) + "/", "")
         raise StageError(f"{part.name}: systemd would not take it: {plain}")
+
+
+def _composed(machine: Machine, release: Release, accepted: Release) -> Tuple[str, ...]:
+    """Let Compose read the release's stacks; name the parts that it would make anew."""
+    if not any(isinstance(each, Stack) for part in release.parts for each in part.resources):
+        return ()
+    from headway.runner.containers import staged
+
+    try:
+        return staged.relaunched(machine, release, accepted)
+    except SupervisorError as error:
+        raise StageError(str(error)) from None
 
 
 def _copies(machine: Machine, units: Tuple[Unit, ...]) -> List[str]:

@@ -7,7 +7,7 @@ says whether the release is at fault (its unit does not start) or the machine (a
 
 from typing import Callable, Iterable, Optional, Set, Tuple
 
-from headway.runner import guard, resources, systemd
+from headway.runner import guard, resources, satchels, supervisor, systemd
 from headway.runner.beneath import uncovered
 from headway.runner.changes import (
     Change,
@@ -21,8 +21,9 @@ from headway.runner.clock import Clock
 from headway.runner.freeing import NotFreedError
 from headway.runner.images import before_of
 from headway.runner.machine import Machine
+from headway.runner.supervisor_error import SupervisorError
 from headway.runner.watch import Watch
-from headway.wire.event import Body, StepBegan, StepDone
+from headway.wire.event import Body, Noted, StepBegan, StepDone
 from headway.wire.record import Before
 from headway.wire.release import Part, Release
 from headway.wire.resources import dropin_path
@@ -62,7 +63,7 @@ class Steps:
             said = []
             for unit in units:
                 self.watch.expect(STOP_S + 30)
-                how = systemd.stop(self.machine.run, unit, STOP_S)
+                how = supervisor.stop(self.machine, unit, STOP_S)
                 self.killed.update({name} if how == systemd.KILLED else ())
                 said.append(f"{unit} {how}")
             return ", ".join(said)
@@ -81,7 +82,7 @@ class Steps:
                 self._disable(change.old)
             going, was = leaving(change.old, target), uncovered(under, change, target)
             resources.go_back(going, switching(change.new), was, self.machine)
-            systemd.daemon_reload(self.machine.run)
+            self._reload(change.units())
             return ""
 
         self._step(change.name, "write", work, blame=False)
@@ -93,8 +94,7 @@ class Steps:
             started = []
             for unit in units:
                 self.watch.expect(START_S + 30)
-                systemd.reset_failed(self.machine.run, unit)
-                systemd.start(self.machine.run, unit, START_S)
+                supervisor.start(self.machine, unit, START_S)
                 started.append(unit)
             return ", ".join(started)
 
@@ -110,7 +110,7 @@ class Steps:
             going = [res for res in switching(change.new) if not kept.intersection(paths(res))]
             was = before_of(change, before)
             resources.go_back(going, switching(change.old), was, self.machine)
-            systemd.daemon_reload(self.machine.run)
+            self._reload(change.units())
             return ""
 
         self._step(change.name, "write", work, blame=False)
@@ -126,7 +126,7 @@ class Steps:
             for resource in (*switching(change.old), *switching(change.new)):
                 for path in paths(resource):
                     self.machine.disk.drop_temporary(path)
-            for unit in change.units():
+            for unit in supervisor.units(change.units()):
                 self.machine.disk.drop_temporary(dropin_path(unit, guard.NAME))
 
     # --- guards ------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class Steps:
         def work() -> str:
             guard.token_on(self.machine, transition)
             guard.put(self.machine, transition, units)
-            systemd.daemon_reload(self.machine.run)
+            self._reload(units)
             return ", ".join(units)
 
         self._step("", "guard", work, blame=False)
@@ -147,7 +147,7 @@ class Steps:
 
         def work() -> str:
             guard.off(self.machine, units)
-            systemd.daemon_reload(self.machine.run)
+            self._reload(units)
             guard.token_off(self.machine, transition)
             return ", ".join(units)
 
@@ -177,11 +177,25 @@ class Steps:
             detail = work()
         except NotFreedError as error:
             raise StepError(f"{step} of {part}: {error}", blame=False, stuck=True) from None
-        except systemd.SystemdError as error:
+        except SupervisorError as error:
             raise StepError(f"{step} of {part}: {error}", blame=blame) from None
         except (resources.ResourceError, OSError) as error:
             raise StepError(f"{step} of {part}: {error}", blame=False) from None
         self.tell(StepDone(part, step, self.clock.boot_ms() - began, detail))
+
+    def _reload(self, names: Iterable[str]) -> None:
+        """Have systemd read its units again, where there are any; say whom that cuts off cards."""
+        if not supervisor.units(names):
+            return
+        before: Tuple[str, ...] = ()
+        shared = satchels.has_cards(self.machine.disk) and satchels.lacking("stacks") is None
+        if shared:
+            from headway.runner.containers import reloading  # where containers may hold cards
+
+            before = reloading.reaching(self.machine)
+        systemd.daemon_reload(self.machine.run)
+        for sentence in reloading.cut_off(self.machine, before) if before else ():
+            self.tell(Noted(sentence))
 
     def _disable(self, part: Optional[Part]) -> None:
         names = [unit.name for unit in units_of(part)]

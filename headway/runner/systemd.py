@@ -6,6 +6,7 @@
 import os
 from typing import Dict, List, Mapping, Sequence, Tuple
 
+from headway.runner.supervisor_error import SupervisorError
 from headway.wire.tools import Ran, Run
 
 KILLED = "killed"
@@ -13,7 +14,7 @@ _KILLED_S = 15  # for a unit to be gone once all of its cgroup got SIGKILL
 DOWN = ("inactive", "failed")
 
 
-class SystemdError(Exception):
+class SystemdError(SupervisorError):
     """systemd did not do what it was asked: one sentence that names the unit and the reason."""
 
 

@@ -20,17 +20,18 @@ from headway.runner.beneath import beneath, uncovered
 from headway.runner.changes import (
     Change,
     changes,
+    launched,
+    stacks_first,
     started_units,
     touched,
     touches_way_in,
-    units_of,
 )
 from headway.runner.hearing import Hearing, sentence
 from headway.runner.phases import Trigger, after
 from headway.runner.records import RecordError
 from headway.runner.resources import ResourceError
 from headway.runner.steps import StepError
-from headway.runner.subject import current
+from headway.runner.supervisor import current
 from headway.runner.work import Work
 from headway.wire.event import Moved, Rested, StepBegan, StepDone
 from headway.wire.gate import Gate, Report
@@ -220,7 +221,7 @@ class Running:
     def _others(self, units: Tuple[str, ...]) -> Tuple[str, ...]:
         """Name the units of both releases that are not among these."""
         parts = (*self.start.parts, *self.target.parts)
-        names = (unit.name for part in parts for unit in units_of(part))
+        names = (name for part in parts for name in launched(part))
         return tuple(name for name in dict.fromkeys(names) if name not in units)
 
     def _try_gate(self, gate: Gate, change: Change, *, between: bool = False) -> Optional[Trial]:
@@ -372,7 +373,8 @@ class Running:
         self._launched.clear()
         try:
             self.work.steps.guard(self.transition.id, self.units)
-            for change in reversed(touched(self.changes, self.transition.tried)):
+            tried = touched(self.changes, self.transition.tried)
+            for change in stacks_first(reversed(tried)):
                 self._take_back(change)
             self.work.steps.set_enabled(self.start)
             self.work.steps.unguard(self.transition.id, self.units)
@@ -411,7 +413,7 @@ class Running:
         """Say whether the old side stands as it was: in place, running, nothing of the new."""
         if change.old is None or not units:
             return False
-        if any(current(self.work.machine.run, unit) is None for unit in units):
+        if any(current(self.work.machine, unit) is None for unit in units):
             return False
         now = images.take(self.work.machine, (change,), self.start)
         if images.contents(now) != images.contents(
@@ -455,17 +457,17 @@ class Running:
 
     def _launch(self, part: Optional[Part]) -> Set[str]:
         """Note that a part's units are launched now; give those that other parts launched."""
-        mine = {unit.name for unit in units_of(part)}
+        mine = set(launched(part))
         others = self._launched - mine
         self._launched |= mine
         return others
 
     def _alive(self, part: Optional[Part]) -> bool:
         units = started_units(part)
-        return bool(units) and all(current(self.work.machine.run, unit) for unit in units)
+        return bool(units) and all(current(self.work.machine, unit) for unit in units)
 
     def _start_down(self, name: str, units: Tuple[str, ...]) -> None:
-        down = [unit for unit in units if current(self.work.machine.run, unit) is None]
+        down = [unit for unit in units if current(self.work.machine, unit) is None]
         if down:
             self.work.steps.start(name, down)
 

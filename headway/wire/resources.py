@@ -149,7 +149,8 @@ class Stack:
     """A Compose project: what Compose is given, and which of its services are headway's.
 
     `files` are absolute paths in Compose's own order, the generated override of pins last;
-    `env_file` is for interpolation, None gives Compose none.
+    `env_file` is for interpolation, None gives Compose none. `reads` are the release's other files
+    that Compose or a container reads.
     """
 
     project: str
@@ -158,6 +159,7 @@ class Stack:
     owns: Tuple[str, ...]
     env_file: Optional[str] = None
     profiles: Tuple[str, ...] = ()
+    reads: Tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -171,11 +173,34 @@ class Service:
 
 Switching = Union[File, Dir, Unit, Sysctl, Stack, Service]
 Additive = Union[Package, LockedVenv, FoundVenv, Image]
-Resource = Union[
-    File, Dir, Unit, Sysctl, Stack, Service, Package, LockedVenv, FoundVenv, Image
-]
+Resource = Union[File, Dir, Unit, Sysctl, Stack, Service, Package, LockedVenv, FoundVenv, Image]
 
 ADDITIVE = (Package, LockedVenv, FoundVenv, Image)
+
+
+def name_of(resource: Resource) -> str:
+    """Name a resource for people: its path, unit, key, package, project, service or image."""
+    if isinstance(resource, Image):
+        return resource.pin.ref
+    if isinstance(resource, Service):
+        return container_name(resource.project, resource.service)
+    if isinstance(resource, Stack):
+        return resource.project
+    if isinstance(resource, Sysctl):
+        return resource.key
+    if isinstance(resource, (Unit, Package)):
+        return resource.name
+    return resource.path
+
+
+def container_name(project: str, service: str) -> str:
+    """Name a service's container as a subject: PROJECT/SERVICE; no unit has a slash."""
+    return project + "/" + service
+
+
+def is_container(name: str) -> bool:
+    """Tell the name of a service's container from a unit's."""
+    return "/" in name
 
 
 def unit_path(name: str) -> str:

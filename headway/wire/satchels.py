@@ -1,7 +1,8 @@
 """Which files of the runner travel apart, sent to the hosts that need them and only once.
 
-The runner itself stays small: what only a host with cards needs (NVML), or only a release that is
-judged by its answers (prompts, measuring), comes as a satchel into the same folder, runner/HASH.
+The runner itself stays small: what only a host with cards needs (NVML) or Compose projects need, or
+only a release that is judged by its answers (prompts, measuring), comes as a satchel into the same
+folder, runner/HASH.
 """
 
 from typing import Dict, Tuple
@@ -19,6 +20,11 @@ SATCHELS: Dict[str, Tuple[str, ...]] = {
         "headway/runner/cards/",
         "pynvml.py",
         *(_CHECKS + name for name in ("carding/", "nccl.py")),
+    ),
+    "stacks": (
+        "headway/runner/containers/",
+        *(f"headway/runner/resources/{name}.py" for name in ("stack", "service", "image")),
+        _CHECKS + "images.py",
     ),
     "acceptance": tuple(_CHECKS + name for name in _ACCEPTANCE),
 }

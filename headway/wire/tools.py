@@ -75,7 +75,10 @@ class Journal:
 
 @dataclass(frozen=True)
 class Listener:
-    """Who listens on a TCP port. `pid` 0: the socket has no process that can be seen."""
+    """Who listens on a TCP port. `pid` 0: the socket has no process that can be seen.
+
+    Docker's proxy listens for a container whose port is published: `cgroup` is the container's.
+    """
 
     address: str
     port: int

@@ -20,7 +20,7 @@ from headway.wire.cards import CardsSeen
 from headway.wire.gate import Answered, Baseline, Subject
 from headway.wire.loader import load
 from headway.wire.release import Part, SubjectSpec
-from headway.wire.resources import Blob, File, Resource, Unit
+from headway.wire.resources import Blob, File, Pin, Resource, Service, Unit
 from headway.wire.tools import (
     HttpAnswer,
     Journal,
@@ -90,7 +90,10 @@ def tools_of(world: Mapping[str, Any]) -> Tools:
 
 
 class Made:
-    """The part that is judged, and the bytes of its files; with `env`, a unit that reads them."""
+    """The part that is judged, and the bytes of its files; with `env`, a unit that reads them.
+
+    With `pin` it is a service of a Compose project.
+    """
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
         self.kept: dict[str, bytes] = {}
@@ -100,6 +103,8 @@ class Made:
         if "env" in facts:
             environment = File(ENV_FILE, self._blob(env_text(env)), 0o600)
             resources = (*resources, environment, Unit(UNIT, self._blob(unit)))
+        if "pin" in facts:
+            resources = (Service("stack", "web", load(Pin, facts["pin"])),)
         self.part = Part(
             name="web",
             role="service",
@@ -213,11 +218,14 @@ class Tables:
     ) -> Ran:
         """Give the one command's end; a file that is read is one of `files`.
 
-        `containers` is what Docker says of a container, a row each time it is asked.
+        `containers` is what Docker says of a container, a row each time it is asked; `images` what
+        it says of an image.
         """
         row = self.world.get("run", {})
         if list(argv[:3]) == ["docker", "container", "inspect"]:
             row = self._row("docker", argv[-1], "containers")
+        if list(argv[:3]) == ["docker", "image", "inspect"]:
+            row = self._row("docker", argv[-1], "images")
         if list(argv[:1]) == ["cat"]:
             text = self.world.get("files", {}).get(argv[1])
             row = {"code": 1} if text is None else {"stdout": text}

@@ -25,8 +25,9 @@ def test_an_earlier_launch_answers_for_nothing(kind: str) -> None:
     assert kind in WORLDS, f"write a world for {kind} into {FILE.name}"
     case = WORLDS[kind]
     earlier, present = ({**case["both"], **case[when]} for when in ("earlier", "present"))
-    old = tables.subject(id="old", pid=100, cgroup="/system.slice/old.scope")
-    new = tables.subject(**case.get("subject", {}))
+    unit = {"unit": case["unit"]} if "unit" in case else {}
+    old = tables.subject(id="old", pid=100, cgroup="/system.slice/old.scope", **unit)
+    new = tables.subject(**{**unit, **case.get("subject", {})})
 
     then = tables.answer(kind, case["params"], old, tables.tools_of(earlier))
     now = tables.answer(kind, case["params"], new, tables.tools_of(present))

@@ -61,7 +61,7 @@ def test_the_kernel_s_lines_of_its_time_are_shown() -> None:
     )
     run = Scripted({"journalctl --quiet --no-pager --output=json --dmesg": lines})
 
-    said = last_words.of_the_dead(run, LAUNCH)
+    said = last_words.of_the_dead(run, LAUNCH, ())
 
     assert [line.split(":")[1].split()[0] for line in said] == ["traps", "NVRM", "Out"]
     assert all(line.startswith("kernel: ") for line in said)
@@ -69,7 +69,7 @@ def test_the_kernel_s_lines_of_its_time_are_shown() -> None:
 
 def test_a_guest_without_the_kernel_s_log_has_no_such_lines() -> None:
     """Nothing is made up."""
-    assert last_words.of_the_dead(Scripted(), LAUNCH) == ()
+    assert last_words.of_the_dead(Scripted(), LAUNCH, ()) == ()
 
 
 def test_a_stop_is_told_with_the_order_just_before_it() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from headway.control.plan.changes import changed, options
+from headway.control.plan.changes import changed, images, options
 from headway.control.plan.host_plan import Changed, HostPlan, Restart, WayBack
 from headway.control.rendering.render import Rendered
 from headway.wire.phase import Phase
@@ -28,6 +28,7 @@ def plan(rendered: Rendered, looked: Looked) -> HostPlan:
         old.id,
         found,
         tuple(options(new, old)),
+        tuple(images(new, old)),
         restarts,
         total(one.down_ms for one in restarts),
         _way_back(new, looked, restarts),
@@ -86,8 +87,11 @@ _WORDS = {
     "Dir": "a folder",
     "File": "a file",
     "FoundVenv": "the environment's path",
+    "Image": "the image",
     "LockedVenv": "the virtual environment",
     "Package": "a package",
+    "Service": "its pin",
+    "Stack": "what Compose is given",
     "Sysctl": "a sysctl",
     "Unit": "the unit",
 }

@@ -4,13 +4,24 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
-from headway.control.plan.host_plan import Changed, Option
+from headway.control.plan.host_plan import Changed, ImageChange, Option
 from headway.control.plan.masking import masked
 from headway.control.rendering.render import Rendered
 from headway.control.rendering.unit_maker import rows_of
 from headway.wire.loader import kind_of
 from headway.wire.release import Part, Release
-from headway.wire.resources import ADDITIVE, Blob, File, Resource, Unit, dropin_path, unit_path
+from headway.wire.resources import (
+    ADDITIVE,
+    Blob,
+    File,
+    Pin,
+    Resource,
+    Service,
+    Unit,
+    dropin_path,
+    name_of,
+    unit_path,
+)
 from headway.wire.talk import Difference
 
 LONGEST_DIFF = 400
@@ -48,6 +59,28 @@ def options(new: Release, old: Release) -> Iterator[Option]:
             left, right = before.get(option, ""), after.get(option, "")
             if left != right:
                 yield Option(name, option, _shown(option, left), _shown(option, right))
+
+
+def images(new: Release, old: Release) -> Iterator[ImageChange]:
+    """Tell the image of every service of a project: its tag, and its content now and then."""
+    before, after = _pins(old), _pins(new)
+    for part in dict.fromkeys([*before, *after]):
+        left, right = before.get(part), after.get(part)
+        ref = (right or left or Pin("")).ref
+        yield ImageChange(part, ref, _content(left), _content(right))
+
+
+def _pins(release: Release) -> dict[str, Pin]:
+    return {
+        part.name: one.pin
+        for part in release.parts
+        for one in part.resources
+        if isinstance(one, Service)
+    }
+
+
+def _content(pin: Pin | None) -> str:
+    return "" if pin is None else pin.digest or pin.image_id
 
 
 def text_of(resource: Resource, blobs: Mapping[str, bytes]) -> str | None:
@@ -105,12 +138,7 @@ def _gone(new: Release, old: Release) -> Iterator[Changed]:
 
 def _named(resource: Resource) -> tuple[str, str]:
     """Give a resource's kind and name, as a Difference calls it."""
-    kind = kind_of(type(resource))
-    for key in ("path", "name", "key"):
-        if hasattr(resource, key):
-            return kind, str(getattr(resource, key))
-    msg = f"{kind} has no name"
-    raise TypeError(msg)
+    return kind_of(type(resource)), name_of(resource)
 
 
 def _options(part: Part | None) -> dict[str, str]:

@@ -32,6 +32,16 @@ class Option:
 
 
 @dataclass(frozen=True)
+class ImageChange:
+    """The image of a service: what it is called, and its content now and then ("" is none)."""
+
+    part: str
+    ref: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
 class Restart:
     """A part that would be launched, stopped, or launched again, and why.
 
@@ -63,6 +73,7 @@ class HostPlan:
     accepted: str
     changed: tuple[Changed, ...] = ()
     options: tuple[Option, ...] = ()
+    images: tuple[ImageChange, ...] = ()
     restarts: tuple[Restart, ...] = ()
     down_ms: int | None = 0
     way_back: WayBack = WayBack("", "", None)

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from headway.control.plan.host_plan import HostPlan
+from headway.control.plan.host_plan import HostPlan, ImageChange
 from headway.control.telling.amounts import took
 from headway.control.telling.table import table
 
@@ -17,7 +17,7 @@ def plan_text(plan: HostPlan, *, color: bool = False) -> str:
         return "\n".join([head, *_obstacles(plan)])
     head = f"{plan.host}: {plan.accepted} -> {plan.release}"
     blocks = [[head, *_obstacles(plan)], _changed(plan, color=color), _options(plan)]
-    blocks += [_restarts(plan), _way_back(plan)]
+    blocks += [_images(plan), _restarts(plan), _way_back(plan)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
@@ -48,6 +48,26 @@ def _options(plan: HostPlan) -> list[str]:
     ]
     text = table(("PART", "OPTION", "NOW", "THEN", ""), rows)
     return [f"  {line}" for line in text.split("\n")]
+
+
+def _images(plan: HostPlan) -> list[str]:
+    """Draw every service's image; an image is as long as people need to compare two."""
+    if not plan.images:
+        return []
+    rows = [
+        (one.part, one.ref, _short(one.before), _short(one.after), _moved(one))
+        for one in plan.images
+    ]
+    text = table(("PART", "IMAGE", "NOW", "THEN", ""), rows)
+    return [f"  {line}" for line in text.split("\n")]
+
+
+def _short(content: str) -> str:
+    return content.rpartition(":")[2][:12] or "-"
+
+
+def _moved(one: ImageChange) -> str:
+    return "" if one.before == one.after else "changed" if one.before and one.after else "new"
 
 
 def _restarts(plan: HostPlan) -> list[str]:

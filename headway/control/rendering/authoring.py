@@ -114,5 +114,30 @@ class Venv:
     fingerprint: str = ""
 
 
-Kind = type[Dir | File | Template | EnvFile | Unit | Sysctl | Package | Venv]
-KINDS: tuple[Kind, ...] = (Dir, File, Template, EnvFile, Unit, Sysctl, Package, Venv)
+@dataclass(frozen=True)
+class Stack:
+    """A Compose project that goes out as it is, and which of its services are headway's.
+
+    `files`, in Compose's order, and what they read or mount (`mounts`: files and folders) lie below
+    `folder` in the fleet and below `directory` on the host, under the same names; one that ends in
+    .j2 is rendered first. Variables for interpolation are `env`, or `env_file`, and nobody's shell.
+
+    `owns` says of each service that is headway's on which ports it `listens`; gates that name it
+    may use the other keys as `owned.KEY`. `used_by` names the services that read one of `mounts`
+    where their Compose files do not show it.
+    """
+
+    project: str
+    files: tuple[str, ...]
+    owns: dict[str, dict[str, Any]]
+    folder: str = ""
+    directory: str = ""
+    env: dict[str, Any] = field(default_factory=dict)
+    env_file: str = ""
+    profiles: tuple[str, ...] = ()
+    mounts: tuple[str, ...] = ()
+    used_by: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+Kind = type[Dir | File | Template | EnvFile | Unit | Sysctl | Package | Venv | Stack]
+KINDS: tuple[Kind, ...] = (Dir, File, Template, EnvFile, Unit, Sysctl, Package, Venv, Stack)

@@ -32,26 +32,44 @@ _OTHERS = 0o077
 _USUAL_MODES = {
     int(f"{owner}{group}{other}", 8) for owner in "4567" for group in "04567" for other in "04567"
 }
-_MAY_HOLD_SECRETS = {("file", "content"), ("env_file", "values")}
+_MAY_HOLD_SECRETS = {("file", "content"), ("env_file", "values"), ("stack", "env")}
+
+
+@dataclass(frozen=True)
+class Owned:
+    """A service of a Compose project that is headway's: a part of its own.
+
+    `argv` is its command as options, `keys` what the role says of it for its gates.
+    """
+
+    service: wire.Service
+    argv: tuple[Row, ...]
+    env_names: tuple[str, ...]
+    listens: tuple[int, ...]
+    keys: Mapping[str, Any]
 
 
 @dataclass
 class Maker:
     """Makes the resources of one part, in order, and gathers what they refer to.
 
+    `pin` gives what the image of a service is: reference, FILE:LINE, service.
     `blobs` are bytes by hash; `texts` says where in the fleet a path on the host is written;
     `secrets` are those that went in, with the name each goes by; `argv` is the command line of
-    each unit, `written` the units whose command line was made of options.
+    each unit, `written` the units whose command line was made of options; `services` are those of
+    a Compose project that are headway's.
     """
 
     sources: Sources
     scope: Scope
     reveal: Callable[[Secret], str]
+    pin: Callable[[str, str, str], wire.Pin]
     blobs: dict[str, bytes] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     secrets: list[tuple[str, Secret]] = field(default_factory=list)
     argv: dict[str, tuple[Row, ...]] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
+    services: dict[str, Owned] = field(default_factory=dict)
     env_names: list[str] = field(default_factory=list)
 
     def make(self, entry: Entry) -> Made:
@@ -66,9 +84,9 @@ class Maker:
                 raise readable(entry.at.at(key), f"{entry.kind}/{key}", secrets[0].where)
         return makers()[entry.type](self, typed(entry, rendered), entry.at)
 
-    def wanted(self, entry: Entry) -> bool:
+    def wanted(self, entry: Entry, scope: Scope | None = None) -> bool:
         """Say whether an entry holds here: its `when`, which must come out as true or false."""
-        found = self.scope.render(entry.body.get(WHEN, True), entry.at)
+        found = (scope or self.scope).render(entry.body.get(WHEN, True), entry.at)
         if not isinstance(found, bool):
             problem = f"when wants true or false, got {found!r}; write one {{{{ expression }}}}"
             raise ConfigError(entry.at.at(WHEN), problem)
@@ -95,7 +113,7 @@ class Maker:
         self.texts.setdefault(one.path, at.where)
         if blob.secret and mode & _OTHERS:
             raise readable(at.at("mode"), f"{one.path} (mode {one.mode})")
-        return (wire.File(_absolute(one.path, at), blob, mode, one.owner, one.group),)
+        return (wire.File(absolute(one.path, at), blob, mode, one.owner, one.group),)
 
 
 @lru_cache(maxsize=256)
@@ -136,7 +154,8 @@ def mode_of(text: str, at: str) -> int:
     return int(text, 8)
 
 
-def _absolute(path: str, at: Value) -> str:
+def absolute(path: str, at: Value) -> str:
+    """Give a path back that is plain and absolute; anything else is a ConfigError."""
     steps = path.split("/")
     odd = steps[0] != "" or any(step in ("", ".", "..") for step in steps[1:])
     if odd or not path.isprintable():
@@ -146,7 +165,7 @@ def _absolute(path: str, at: Value) -> str:
 
 def _dir(_: Maker, one: authoring.Dir, at: Value) -> Made:
     mode = mode_of(one.mode, at.at("mode"))
-    return (wire.Dir(_absolute(one.path, at), mode, one.owner, one.group),)
+    return (wire.Dir(absolute(one.path, at), mode, one.owner, one.group),)
 
 
 def _file(maker: Maker, one: authoring.File, at: Value) -> Made:
@@ -173,13 +192,7 @@ def _template(maker: Maker, one: authoring.Template, at: Value) -> Made:
 
 
 def _env_file(maker: Maker, one: authoring.EnvFile, at: Value) -> Made:
-    found = {}
-    for name, value in one.values.items():
-        if isinstance(value, Secret):
-            maker.secrets.append((name, value))
-            found[name] = maker.reveal(value)
-        elif value is not None:
-            found[name] = _variable(name, value, at)
+    found = variables(maker, one.values, at, "values")
     try:
         text = env_text(found)
     except TextError as error:
@@ -188,10 +201,22 @@ def _env_file(maker: Maker, one: authoring.EnvFile, at: Value) -> Made:
     return maker.file(one, maker.blob(text.encode(), secret=bool(secrets_in(one.values))), at)
 
 
-def _variable(name: str, value: Any, at: Value) -> str:  # noqa: ANN401
+def variables(maker: Maker, values: Mapping[str, Any], at: Value, key: str) -> dict[str, str]:
+    """Give variables as text, secrets revealed; null leaves one out. They stand under `key`."""
+    found = {}
+    for name, value in values.items():
+        if isinstance(value, Secret):
+            maker.secrets.append((name, value))
+            found[name] = maker.reveal(value)
+        elif value is not None:
+            found[name] = _variable(name, value, at.at(key, name))
+    return found
+
+
+def _variable(name: str, value: Any, where: str) -> str:  # noqa: ANN401
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         problem = f"{name}: {value!r} may be read in several ways; write the text the program wants"
-        raise ConfigError(at.at("values", name), problem, hint="in quotes: '1', 'true' or 'True'")
+        raise ConfigError(where, problem, hint="in quotes: '1', 'true' or 'True'")
     return str(value)
 
 
@@ -238,7 +263,8 @@ def _venv(maker: Maker, one: authoring.Venv, at: Value) -> Made:
 
 def makers() -> Mapping[type[Any], Callable[[Maker, Any, Value], Made]]:
     """Say who makes each authoring kind; whole, and a test keeps it so."""
-    from headway.control.rendering.unit_maker import unit  # it stands on Maker
+    from headway.control.rendering.stack_maker import stack  # they stand on Maker
+    from headway.control.rendering.unit_maker import unit
 
     return {
         authoring.Dir: _dir,
@@ -249,4 +275,5 @@ def makers() -> Mapping[type[Any], Callable[[Maker, Any, Value], Made]]:
         authoring.Sysctl: _sysctl,
         authoring.Package: _package,
         authoring.Venv: _venv,
+        authoring.Stack: stack,
     }

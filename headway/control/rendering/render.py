@@ -11,10 +11,11 @@ from typing import Any
 from headway.control.errors import ConfigError
 from headway.control.fleet import Fleet
 from headway.control.inventory.model import CLASS, Host, Instance, Value
+from headway.control.near import near
 from headway.control.rendering import roles
 from headway.control.rendering.machine_class import CLASSES, MACHINE, machine_of
 from headway.control.rendering.maker import Maker, typed
-from headway.control.rendering.roles import GATE_KEYS, GATE_OWN, WITH, Entry
+from headway.control.rendering.roles import GATE_KEYS, GATE_OWN, SERVICE, WITH, Entry
 from headway.control.rendering.scope import Scope, secrets_in
 from headway.control.rendering.sources import Sources
 from headway.control.rendering.templates import Templates
@@ -22,10 +23,13 @@ from headway.control.secrets import Secret
 from headway.wire.gate import Baseline, Gate
 from headway.wire.loader import WireError, load
 from headway.wire.release import Part, Release, SubjectSpec, release_of
-from headway.wire.resources import File, Sysctl, Unit
+from headway.wire.resources import File, Image, Pin, Stack, Sysctl, Unit, container_name
 
 BUILTIN = {"venv_root": "/opt/headway/venvs", CLASS: "", CLASSES: {}, "freeze": []}
 """Variables that everything may use and any inventory may set."""
+
+Pinned = Callable[[str, str, str, str], Pin]
+"""Gives what an image is: its reference, FILE:LINE of it, the instance and the service."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +51,24 @@ class Rendered:
 
 
 def render(
-    fleet: Fleet, host: Host, *, reveal: Callable[[Secret], str] = Secret.reveal
+    fleet: Fleet,
+    host: Host,
+    *,
+    reveal: Callable[[Secret], str] = Secret.reveal,
+    pin: Pinned | None = None,
 ) -> Rendered:
     """Render a host's instances, in their roles' order; whatever does not fit is a ConfigError.
 
-    `reveal` opens secrets: lint passes one that does not.
+    `reveal` opens secrets: lint passes one that does not. `pin` gives what an image is, by its
+    reference, FILE:LINE, instance and service: pins.yaml where nobody passes one.
     """
-    made = [_Instance(fleet, host, instance, reveal) for instance in host.instances]
+    pinned = pin or _by_pins(fleet, host)
+    made = [_Instance(fleet, host, instance, reveal, pinned) for instance in host.instances]
     made.sort(key=lambda one: one.role.file.order)
-    parts = tuple(one.part() for one in made)
+    by_instance = [(one, one.parts()) for one in made]
+    parts = tuple(part for _, mine in by_instance for part in mine)
     gates = tuple(gate for one in made for gate in one.gates())
-    _refuse_conflicts(host, made, parts)
+    _refuse_conflicts(host, by_instance)
     secrets = [pair for one in made for pair in one.maker.secrets]
     return Rendered(
         host.name,
@@ -74,7 +85,12 @@ class _Instance:
     """One instance on its way to a part and its gates."""
 
     def __init__(
-        self, fleet: Fleet, host: Host, instance: Instance, reveal: Callable[[Secret], str]
+        self,
+        fleet: Fleet,
+        host: Host,
+        instance: Instance,
+        reveal: Callable[[Secret], str],
+        pinned: Pinned,
     ) -> None:
         self.host = host.name
         self.instance = instance
@@ -96,13 +112,19 @@ class _Instance:
         }
         scope = Scope(values, fixed, Templates(sources.included, reveal))
         scope = scope.with_fixed({MACHINE: machine_of(scope, values)})
-        self.maker = Maker(sources, scope, reveal)
+        self.maker = Maker(
+            sources,
+            scope,
+            reveal,
+            lambda ref, where, service: pinned(ref, where, instance.name, service),
+        )
         given = instance.vars.get("options") or host.vars.get("options")
         self.options_at = given.where if given else instance.where
 
-    def part(self) -> Part:
+    def parts(self) -> tuple[Part, ...]:
+        """Give the instance's own part, then one for each service of a project that it owns."""
         with self._wanted():
-            return self._part()
+            return (self._part(), *self._services())
 
     def gates(self) -> tuple[Gate, ...]:
         with self._wanted():
@@ -135,17 +157,58 @@ class _Instance:
             self._listens(),
         )
 
-    def _gates(self) -> tuple[Gate, ...]:
-        found = tuple(self._gate(entry) for entry in self.role.gates if self.maker.wanted(entry))
-        names = [gate.name for gate in found]
-        for entry, name in zip(self.role.gates, names, strict=False):
-            if names.count(name) > 1:
-                hint = "give each a name of its own: name: ..."
-                raise ConfigError(entry.at.where, f"two gates are called {name!r}", hint=hint)
-        return found
+    def _services(self) -> Iterator[Part]:
+        for name, owned in self.maker.services.items():
+            service = owned.service
+            yield Part(
+                service_part(self.instance.name, name),
+                self.role.name,
+                (Image(service.pin), service),
+                owned.argv,
+                owned.env_names,
+                SubjectSpec(container_name(service.project, service.service)),
+                owned.listens,
+            )
 
-    def _gate(self, entry: Entry) -> Gate:
-        rendered = _merged(self.maker.scope.render(dict(entry.body), entry.at), entry)
+    def _gates(self) -> tuple[Gate, ...]:
+        found: dict[tuple[str, str], Gate] = {}
+        for entry in self.role.gates:
+            for part, scope in self._asked(entry):
+                if not self.maker.wanted(entry, scope):
+                    continue
+                gate = self._gate(entry, part, scope)
+                if (part, gate.name) in found:
+                    problem = f"two gates are called {gate.name!r}"
+                    hint = "give each a name of its own: name: ..."
+                    raise ConfigError(entry.at.where, problem, hint=hint)
+                found[part, gate.name] = gate
+        return tuple(found.values())
+
+    def _asked(self, entry: Entry) -> Iterator[tuple[str, Scope]]:
+        """Say which parts a gate is asked about, each with the variables of its own.
+
+        Of a project all services that are headway's, unless it names some; what should be so on
+        the disk is asked of the project itself, too.
+        """
+        owned, scope = self.maker.services, self.maker.scope
+        if not owned:
+            if SERVICE in entry.body:
+                raise ConfigError(entry.at.at(SERVICE), "this role has no stack, so no service")
+            yield self.instance.name, scope
+            return
+        told = scope.render(entry.body.get(SERVICE), entry.at)
+        if told is None and entry.kind == "in_place":
+            yield self.instance.name, scope
+        names = [told] if isinstance(told, str) else list(owned) if told is None else told
+        for name in names:
+            if name not in owned:
+                problem = f"service {name!r} is none that the stack owns; {near(str(name), owned)}"
+                raise ConfigError(entry.at.at(SERVICE), problem)
+            own = {SERVICE: name, "owned": dict(owned[name].keys)}
+            yield service_part(self.instance.name, name), scope.with_fixed(own)
+
+    def _gate(self, entry: Entry, part: str, scope: Scope) -> Gate:
+        rendered = _merged(scope.render(dict(entry.body), entry.at), entry)
         for key, value in rendered.items():
             if secrets_in(value):
                 hint = "name the environment variable that holds it instead"
@@ -154,7 +217,7 @@ class _Instance:
         params = {key: value for key, value in rendered.items() if key not in GATE_KEYS}
         typed(entry, params)
         own = {key: rendered[key] for key in GATE_OWN if key in rendered}
-        base = {"name": entry.kind, "kind": entry.kind, "part": self.instance.name}
+        base = {"name": entry.kind, "kind": entry.kind, "part": part}
         base["where"] = entry.side
         try:
             gate = load(Gate, {**base, **own, "params": params})
@@ -201,10 +264,28 @@ def _merged(rendered: dict[str, Any], entry: Entry) -> dict[str, Any]:
     return {**rendered, **more}
 
 
-def _refuse_conflicts(host: Host, made: list[_Instance], parts: tuple[Part, ...]) -> None:
+def service_part(instance: str, service: str) -> str:
+    """Name the part that a service of an instance's project is."""
+    return f"{instance}.{service}"
+
+
+def _by_pins(fleet: Fleet, host: Host) -> Pinned:
+    """Give what pins.yaml says an image is; it is read when a first image is asked for."""
+
+    def pinned(ref: str, where: str, instance: str, service: str) -> Pin:
+        del instance
+        from headway.control.pins.settings import settings  # fleets without stacks do without
+
+        platform = settings(host.vars).platform
+        return fleet.pins.of(ref, where, service=service, host=host.name, platform=platform)
+
+    return pinned
+
+
+def _refuse_conflicts(host: Host, made: list[tuple[_Instance, tuple[Part, ...]]]) -> None:
     """Refuse two instances that would write one thing, or listen on one port."""
     taken: dict[str, str] = {}
-    for one, part in zip(made, parts, strict=True):
+    for one, part in ((one, part) for one, parts in made for part in parts):
         claims = [_claim(resource) for resource in part.resources]
         ports = [f"port {port}" for port in part.listens]
         for claim in dict.fromkeys([*filter(None, claims), *ports]):
@@ -223,4 +304,6 @@ def _claim(resource: Any) -> str:  # noqa: ANN401 # any resource
         return f"the unit {resource.name}"
     if isinstance(resource, Sysctl):
         return f"the sysctl {resource.key}"
+    if isinstance(resource, Stack):
+        return f"the project {resource.project}"
     return ""

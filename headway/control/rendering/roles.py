@@ -35,8 +35,12 @@ from headway.wire.loader import load as wire_load
 WHEN = "when"
 WITH = "with"
 GATE_OWN = ("name", "where", "deadline_s", "retries")
-GATE_KEYS = (WHEN, WITH, *GATE_OWN)
-"""What a gate takes beside its kind's own parameters; `with` is more of them, as one mapping."""
+SERVICE = "service"
+GATE_KEYS = (WHEN, WITH, SERVICE, *GATE_OWN)
+"""What a gate takes beside its kind's own parameters; `with` is more of them, as one mapping.
+
+`service` names the services of the role's stack that it is asked about: one, or a list.
+"""
 
 _RESOURCES: Mapping[str, Kind] = {kind_of(kind): kind for kind in KINDS}
 

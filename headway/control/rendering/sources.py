@@ -38,6 +38,15 @@ class Sources:
         }
         raise ConfigError(where, f"there is no file {name!r}; {near(name, names)}")
 
+    def files(self, name: str, where: str) -> tuple[str, ...]:
+        """Name every file of a folder, or the file itself; a ConfigError where there is neither."""
+        for folder in self.folders():
+            if (folder / name).is_dir() and ".." not in Path(name).parts:
+                found = sorted(path for path in (folder / name).rglob("*") if path.is_file())
+                return tuple(str(path.relative_to(folder)) for path in found)
+        self.path(name, where)
+        return (name,)
+
     def bytes(self, name: str, where: str) -> tuple[bytes, str]:
         """Read a file: its bytes and what messages call it."""
         path = self.path(name, where)

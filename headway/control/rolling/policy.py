@@ -60,7 +60,7 @@ def peer(host: str, looked: Looked, role: str) -> Peer:
     A host that never had an accepted release, or is parked on purpose, is not expected to serve.
     """
     state = looked.state
-    parts = [part.name for part in looked.accepted.parts if part.role == role]
+    parts = [part.name for part in looked.accepted.parts if part.role == role and part.subject]
     if not parts or state.parked is not None:
         return Peer(host, counts=False)
     if state.phase is not Phase.IDLE:

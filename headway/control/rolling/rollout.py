@@ -27,7 +27,7 @@ from headway.wire.event import Event, Reported
 from headway.wire.gate import Gate, Where, criteria_of
 from headway.wire.phase import Exit, worst
 from headway.wire.record import Orders
-from headway.wire.resources import Unit
+from headway.wire.resources import Service, Unit, container_name
 from headway.wire.talk import (
     Adopt,
     Check,
@@ -156,8 +156,8 @@ def request(hosts: Sequence[Host], what: str, options: Options, tell: Sink) -> E
 
 
 def adopt(hosts: Sequence[Host], options: Options, tell: Sink, units: Sequence[str] = ()) -> Exit:
-    """Record what runs as accepted: these units, else those that the description names."""
-    named = {host.name: tuple(units) or _units(render(options.fleet, host)) for host in hosts}
+    """Record what runs as accepted: these units or PROJECT/SERVICE, else those described."""
+    named = {host.name: tuple(units) or _launched(render(options.fleet, host)) for host in hosts}
     tasks = [Task(host, Adopt(named[host.name], options.orders)) for host in hosts]
     return _run("adopt", tasks, options, tell, together=True)
 
@@ -296,10 +296,13 @@ def _has_peers(host: Host, options: Options) -> bool:
     )
 
 
-def _units(rendered: Rendered) -> tuple[str, ...]:
+def _launched(rendered: Rendered) -> tuple[str, ...]:
+    """Name the units, and the services of projects as PROJECT/SERVICE, that a host should run."""
     return tuple(
         resource.name
+        if isinstance(resource, Unit)
+        else container_name(resource.project, resource.service)
         for part in rendered.release.parts
         for resource in part.resources
-        if isinstance(resource, Unit)
+        if isinstance(resource, (Unit, Service))
     )

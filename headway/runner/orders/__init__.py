@@ -33,6 +33,8 @@ def obey(session: Session, order: FromController) -> Optional[FromHost]:
     kind = kind_of(type(order))
     if kind not in KNOWN:
         return Trouble(Exit.USAGE, f"{kind} is no order to begin with")
+    if not session.equip_for(order):
+        return None
     module = importlib.import_module(f"{__name__}.{kind}")
     answer: Optional[FromHost] = module.obey(session, order)
     return answer

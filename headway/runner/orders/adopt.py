@@ -34,13 +34,14 @@ def _adopt(session: Session, order: Adopt) -> FromHost:
     if occupied is not None:
         return occupied
     running = _running(session, state)
-    units = [unit for unit in order.units if unit_path(unit) not in owned(running)]
+    mine = owned(running)
+    units = [name for name in order.units if not {name, unit_path(name)} & mine]
     if not units:
         named = ", ".join(order.units) or "no unit"
         return Done(Exit.ACCEPTED, f"nothing to adopt: {named} is managed already")
     found = observe.observe(session.machine, units)
     if not found.parts:
-        return Done(Exit.REFUSED, f"no such unit here: {', '.join(units)}")
+        return Done(Exit.REFUSED, f"no such unit or service here: {', '.join(units)}")
     names = {part.name for part in found.parts}
     parts = tuple(part for part in running.parts if part.name not in names) + found.parts
     unheld = running.unheld + found.unheld

@@ -73,7 +73,7 @@ def _start(session: Session, state: State, order: Rollout) -> Release:
     units = observe.unmanaged(session.machine, order.release, EMPTY)
     if not units:
         return EMPTY
-    return observe.observe(session.machine, units, units)
+    return observe.observe(session.machine, tuple(units), units)
 
 
 def adopt(session: Session, release: Release, by: str) -> None:
@@ -126,8 +126,11 @@ def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
             tell(Noted(note))
         if not session.equip(criteria.gates if criteria else ()):
             return None
+        again = orders.relaunch
         for release in rungs or (target,):
-            _stage(session, tell, (start, release), orders, going_back=going_back)
+            again += _stage(session, tell, (start, release), orders, going_back=going_back)
+        orders = replace(orders, relaunch=tuple(dict.fromkeys(again)))
+        session.records.keep_transition(replace(transition, orders=orders))
         if not session.channel.open:
             return None  # nobody is there to hear what would begin now
         install.install(session.machine, session.records, going_back=going_back)
@@ -148,17 +151,19 @@ def _stage(
     orders: Orders,
     *,
     going_back: bool,
-) -> None:
-    """Bring about what needs no transition; packages, which others share, under the lock."""
+) -> Tuple[str, ...]:
+    """Bring about what needs no transition; packages, which others share, under the lock.
+
+    Names the parts that restart although nothing of them changed.
+    """
     start, target = way
     needs_lock = any(
         isinstance(resource, Package) for part in target.parts for resource in part.resources
     )
     if not needs_lock:
-        stage.stage(session.machine, target, start, tell, orders, going_back=going_back)
-        return
+        return stage.stage(session.machine, target, start, tell, orders, going_back=going_back)
     with HostLock(session.machine.disk, session.clock, orders.wait_s):
-        stage.stage(session.machine, target, start, tell, orders, going_back=going_back)
+        return stage.stage(session.machine, target, start, tell, orders, going_back=going_back)
 
 
 class _Said(Teller):

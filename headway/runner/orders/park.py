@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
-from headway.runner import systemd
-from headway.runner.changes import units_of
+from headway.runner import guard, supervisor, systemd
+from headway.runner.changes import launched
 from headway.runner.lock import HostLock, LockedError
 from headway.runner.machine import Machine
 from headway.runner.orders.session import Session
 from headway.runner.steps import STOP_S
+from headway.runner.supervisor_error import SupervisorError
 from headway.wire.phase import Exit
 from headway.wire.record import Parked
 from headway.wire.release import Release
@@ -23,7 +24,7 @@ def obey(session: Session, order: Park) -> FromHost:
         return session.rest(Exit.REFUSED, "refused", "nothing was ever accepted on this host")
     except LockedError as error:
         return session.rest(Exit.LOCKED, "locked", str(error))
-    except systemd.SystemdError as error:
+    except SupervisorError as error:
         return session.rest(Exit.UNKNOWN, "stuck", f"parked, but {error}")
 
 
@@ -42,8 +43,10 @@ def _park(session: Session, order: Park) -> FromHost:
 
 
 def put_down(machine: Machine, release: Release) -> None:
-    """Stop and disable every unit of a release; done again it does no harm."""
-    for unit in (unit.name for part in reversed(release.parts) for unit in units_of(part)):
-        if systemd.is_enabled(machine.run, unit):
-            systemd.disable(machine.run, [unit])
-        systemd.stop(machine.run, unit, STOP_S)
+    """Stop and disable every unit and container of a release; done again it does no harm."""
+    for name in (name for part in reversed(release.parts) for name in launched(part)):
+        if supervisor.containers((name,)):
+            guard.put(machine, "", (name,))
+        elif systemd.is_enabled(machine.run, name):
+            systemd.disable(machine.run, [name])
+        supervisor.stop(machine, name, STOP_S)

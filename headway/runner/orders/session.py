@@ -6,18 +6,21 @@ from dataclasses import dataclass
 from typing import Optional, Tuple
 
 from headway.runner import satchels
+from headway.runner.changes import has_stack
 from headway.runner.channel import Channel
 from headway.runner.clock import Clock
 from headway.runner.machine import Machine
-from headway.runner.records import Records
+from headway.runner.records import RecordError, Records
 from headway.runner.resources.error import reason
 from headway.wire.event import Event, Rested
 from headway.wire.gate import Gate
 from headway.wire.marks import ROOT
 from headway.wire.phase import Exit, Phase
 from headway.wire.record import State
+from headway.wire.release import Release
+from headway.wire.resources import is_container
 from headway.wire.satchels import satchels_for
-from headway.wire.talk import Done, Said, Wanting
+from headway.wire.talk import Done, FromController, Said, Wanting
 from headway.wire.verdict import Verdict
 
 
@@ -40,6 +43,21 @@ class Session:
         cards = ("cards",) if satchels.has_cards(self.machine.disk) else ()
         wanted = (*cards, *satchels_for(tuple(gate.kind for gate in gates)))
         return all(self._need(name) for name in dict.fromkeys(wanted))
+
+    def equip_for(self, order: FromController) -> bool:
+        """Have what Compose projects need, where what runs or what is ordered has one."""
+        if not self.channel.supplies:
+            return True
+        ordered = getattr(order, "release", None)
+        named = any(map(is_container, getattr(order, "units", ())))
+        stacks = named or (isinstance(ordered, Release) and has_stack(ordered))
+        return self._need("stacks") if stacks or self._runs_stack() else True
+
+    def _runs_stack(self) -> bool:
+        try:
+            return has_stack(self.records.release(self.records.state().running()))
+        except RecordError:
+            return False  # whoever needs the record says so
 
     def _need(self, satchel: str) -> bool:
         blob = satchels.lacking(satchel)

@@ -13,7 +13,14 @@ from headway.runner.machine import Machine
 from headway.runner.resources.error import ResourceError, because
 from headway.wire.loader import kind_of
 from headway.wire.record import Absent, Before, WasDir, WasSysctl, WasUnit
-from headway.wire.resources import ADDITIVE, Package, Resource, Unit
+from headway.wire.resources import (
+    ADDITIVE,
+    Package,
+    Resource,
+    Service,
+    Unit,
+    name_of,
+)
 
 __all__ = [
     "ResourceError",
@@ -35,23 +42,14 @@ _SYSCTL = "sysctl:"
 _KINDS: Dict[Type[Any], Any] = {}
 
 
-def name_of(resource: Resource) -> str:
-    """Name a resource for people: its path, unit, key or package."""
-    for field in ("path", "name", "key"):
-        name = getattr(resource, field, None)
-        if isinstance(name, str):
-            return name
-    raise TypeError(f"{resource!r} is no resource")
-
-
 def diff(resource: Resource, machine: Machine, *, enabled: bool = True) -> Optional[str]:
     """Say in one sentence what is not as wanted; None when all is.
 
-    `enabled` false: whether a unit starts at boot does not count (inside a transition it is set
-    last).
+    `enabled` false: whether a unit or container starts at boot does not count (inside a transition
+    it is set last).
     """
     try:
-        if isinstance(resource, Unit):
+        if isinstance(resource, (Unit, Service)):
             sentence = _kind(resource).diff(resource, machine, enabled=enabled)
         else:
             sentence = _kind(resource).diff(resource, machine)

@@ -6,7 +6,7 @@ from headway.runner.machine import Machine
 from headway.runner.tools.cards import RealCards
 from headway.runner.tools.host import RealHost
 from headway.runner.tools.http import RealHttp
-from headway.runner.tools.journal import RealJournals
+from headway.runner.tools.journals import journals_of
 from headway.runner.tools.limit import limited
 from headway.runner.tools.proc import RealProc
 from headway.wire.gate import Baseline
@@ -33,7 +33,7 @@ def tools_of(  # noqa: PLR0913 # what the tools of a gate hang on
     return Tools(
         http=RealHttp(left_s),
         run=limited(machine.run, left_s),
-        journal=RealJournals(machine.run),
+        journal=journals_of(machine),
         proc=RealProc(),
         host=RealHost(machine, differences),
         cards=RealCards(left_s),

@@ -7,6 +7,7 @@ from typing import Dict, List, Tuple
 from headway.wire.tools import Listener
 
 _LISTEN = "0A"
+_START = 19  # field 22 of /proc/PID/stat, behind the name
 _HIERARCHIES = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd")
 
 
@@ -54,18 +55,32 @@ class RealProc:
         rows = self._read(f"/proc/{pid}/status").decode(errors="replace").splitlines()
         return {name: value.strip() for name, _, value in (row.partition(":") for row in rows)}
 
-    def _listener(self, address: str, port: int, pid: int) -> Listener:
-        if not pid:
-            return Listener(address, port, 0, "", "")
-        command = b" ".join(word for word in self.argv(pid) if word).decode(errors="replace")
-        return Listener(address, port, pid, self._cgroup(pid), command)
-
-    def _cgroup(self, pid: int) -> str:
+    def cgroup(self, pid: int) -> str:
         """Read the cgroup systemd knows it by: the unified one, or its own of version 1."""
         rows = self._read(f"/proc/{pid}/cgroup").decode(errors="replace").splitlines()
         paths = {row.split(":", 2)[1]: row.split(":", 2)[2] for row in rows if row.count(":") > 1}
         unified = paths.get("", "/")
         return unified if unified != "/" else paths.get("name=systemd", unified)
+
+    def started_us(self, pid: int) -> int:
+        """Read when a process was started, in microseconds since boot; 0 when it is gone."""
+        fields = self._read(f"/proc/{pid}/stat").decode(errors="replace").rpartition(")")[2].split()
+        return int(fields[_START]) * 1_000_000 // os.sysconf("SC_CLK_TCK") if fields else 0
+
+    def _listener(self, address: str, port: int, pid: int) -> Listener:
+        if not pid:
+            return Listener(address, port, 0, "", "")
+        words = self.argv(pid)
+        command = b" ".join(word for word in words if word).decode(errors="replace")
+        behind = (
+            self._behind_proxy(words) if words[:1] and words[0].endswith(b"docker-proxy") else 0
+        )
+        return Listener(address, port, pid, self.cgroup(behind or pid), command)
+
+    def _behind_proxy(self, words: Tuple[bytes, ...]) -> int:
+        from headway.runner.containers.proxying import pid_behind  # where Docker publishes ports
+
+        return pid_behind(self.root, words)
 
     def _owners(self, inodes: List[str]) -> Dict[str, int]:
         """Find who holds each socket; of several the smallest number, mostly a parent."""

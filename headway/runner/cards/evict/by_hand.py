@@ -15,7 +15,7 @@ from headway.runner.cards.evict.ladder import EVICT_S, Ladder
 from headway.runner.cards.evict.launches import Launched, Launches
 from headway.runner.cards.evict.measure import excess, owed
 from headway.runner.cards.evict.sight import Sight
-from headway.runner.changes import units_of
+from headway.runner.changes import launched
 from headway.runner.freeing import NotFreedError
 from headway.runner.orders.session import Session
 from headway.wire.event import Answer, Ask, Asked, Body, Event, Replied
@@ -70,10 +70,10 @@ def _recorded(session: Session, order: Evict, parts: Tuple[Part, ...]) -> Launch
 
 def _claim(session: Session, order: Evict, parts: Tuple[Part, ...], recorded: Launched) -> Claim:
     """Claim what is left of the named parts; a unit that somebody starts meanwhile is spared."""
-    run = session.machine.run
-    up = living(run, _units(parts))
+    machine = session.machine
+    up = living(machine, _units(parts))
     down = tuple(unit for unit in _units(_named(order, parts)) if unit not in up)
-    return claim_of(run, down, up, recorded)
+    return claim_of(machine, down, up, recorded)
 
 
 def _named(order: Evict, parts: Tuple[Part, ...]) -> Tuple[Part, ...]:
@@ -81,7 +81,7 @@ def _named(order: Evict, parts: Tuple[Part, ...]) -> Tuple[Part, ...]:
 
 
 def _units(parts: Tuple[Part, ...]) -> Tuple[str, ...]:
-    return tuple(dict.fromkeys(unit.name for part in parts for unit in units_of(part)))
+    return tuple(dict.fromkeys(name for part in parts for name in launched(part)))
 
 
 def ending(

@@ -19,7 +19,7 @@ from headway.runner.clock import Clock
 from headway.runner.desk import Desk
 from headway.runner.disk import Disk
 from headway.runner.machine import Machine
-from headway.runner.systemd import SystemdError
+from headway.runner.supervisor_error import SupervisorError
 from headway.runner.teller import Teller
 from headway.runner.watch import Watch
 from headway.wire.loader import WireError, dumps, loads
@@ -114,8 +114,8 @@ class Eviction:
         """Claim a part's processes; nothing where systemd does not answer: the stop will say so."""
         self._watch.expect(3 * LOOK_S)
         try:
-            return claim_of(self._machine.run, units, others, self._launches.of(part))
-        except SystemdError:
+            return claim_of(self._machine, units, others, self._launches.of(part))
+        except SupervisorError:
             return Claim()
 
     def _ask(self, part: str, detail: str, limit_s: int) -> str:

@@ -1,0 +1,136 @@
+"""Compose on this host: what it is given, and what it answers about that.
+
+It is given exactly what the release says: the file list in order, one env file or none, the
+profiles, and nothing of anybody's shell (`COMPOSE_FILE`, `COMPOSE_PROFILES` and a variable of the
+operator's each change what an unchanged file means).
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from headway.runner.containers.docker import DockerError, last_line
+from headway.runner.disk import Disk
+from headway.runner.machine import Machine
+from headway.runner.quick import signature
+from headway.wire.loader import WireError, dumps, loads
+from headway.wire.marks import ROOT
+from headway.wire.resources import Stack
+
+FOLDER = ROOT + "/stacks"
+CONFIG_S = 60
+UP_S = 300
+_CLEAN = (
+    "env",
+    "-i",
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME=/root",
+)
+_NOT_OF_A_LAUNCH = ("build", "depends_on", "profiles", "pull_policy", "scale", "develop")
+"""What Compose leaves out of a config hash (pkg/compose/hash.go): it recreates nothing."""
+
+
+class ComposeError(DockerError):
+    """Compose refused what it was given: its own words."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Compose's answer to `config`: each service as it would be made, by name."""
+
+    services: Mapping[str, Mapping[str, Any]]
+
+
+def path(project: str) -> str:
+    """Say where what Compose is given for a project is recorded."""
+    return f"{FOLDER}/{project}.json"
+
+
+def recorded(disk: Disk, project: str) -> Optional[Stack]:
+    """Read what Compose was last given for a project; None where headway never wrote one."""
+    data = disk.read(path(project))
+    try:
+        return loads(Stack, data) if data else None
+    except WireError:
+        return None
+
+
+def projects(disk: Disk) -> Tuple[str, ...]:
+    """Name the projects that are recorded here."""
+    names = disk.names(FOLDER)
+    return tuple(name[: -len(".json")] for name in names if name.endswith(".json"))
+
+
+def record_text(stack: Stack) -> bytes:
+    """Word the record of a stack."""
+    return dumps(stack).encode() + b"\n"
+
+
+def argv(stack: Stack, *words: str, below: str = "") -> List[str]:
+    """Word a call of Compose; its files lie `below` another folder where they are only staged."""
+    files = [word for file in stack.files for word in ("--file", below + file)]
+    profiles = [word for name in stack.profiles for word in ("--profile", name)]
+    env_file = below + stack.env_file if stack.env_file else "/dev/null"
+    return [
+        *_CLEAN,
+        *("docker", "compose", "--project-name", stack.project),
+        *("--project-directory", below + stack.directory, "--env-file", env_file),
+        *files,
+        *profiles,
+        *words,
+    ]
+
+
+def answer(machine: Machine, stack: Stack, *, below: str = "") -> Answer:
+    """Ask Compose what it makes of its files; ComposeError with its own words when it refuses."""
+    ran = machine.run(argv(stack, "config", "--format", "json", below=below), deadline_s=CONFIG_S)
+    if ran.code != 0:
+        why = "no answer" if ran.code is None else last_line(ran)
+        raise ComposeError(f"Compose would not take {stack.project}: {why.replace(below, '')}")
+    text = ran.stdout.decode(errors="replace")
+    found = json.loads(text.replace(below, "") if below else text)
+    return Answer(found.get("services") or {})
+
+
+def launched_as(service: Mapping[str, Any]) -> bytes:
+    """Give what of a service decides its container; two equal ones are one container to Compose."""
+    kept = {key: value for key, value in service.items() if key not in _NOT_OF_A_LAUNCH}
+    deploy = dict(kept.get("deploy") or {})
+    deploy.pop("replicas", None)
+    if "deploy" in kept:
+        kept["deploy"] = deploy
+    return json.dumps(kept, sort_keys=True).encode()
+
+
+_HASHES: Dict[Tuple[Any, ...], Dict[str, str]] = {}
+
+
+def hashes(machine: Machine, stack: Stack) -> Dict[str, str]:
+    """Ask Compose for the config hash of each service; once, as long as its files are as they were.
+
+    A container whose label says another one would be recreated by the next `up`.
+    """
+    files = (*stack.files, *stack.reads, *([stack.env_file] if stack.env_file else []))
+    key = (stack, machine.disk.root, *(signature(machine.disk.real(file)) for file in files))
+    if key not in _HASHES:
+        ran = machine.run(argv(stack, "config", "--hash", "*"), deadline_s=CONFIG_S)
+        if ran.code != 0:
+            why = "no answer" if ran.code is None else last_line(ran)
+            raise ComposeError(f"Compose would not take {stack.project}: {why}")
+        rows = (row.split() for row in ran.stdout.decode().splitlines())
+        _HASHES.clear()
+        _HASHES[key] = {row[0]: row[1] for row in rows if len(row) > 1}
+    return _HASHES[key]
+
+
+def make(machine: Machine, stack: Stack, service: str) -> None:
+    """Make the container of one service, not started; one that fits already stays.
+
+    Nothing is pulled, built, or brought up beside it.
+    """
+    words = ("up", "--no-start", "--no-deps", "--pull", "never", "--no-build", service)
+    ran = machine.run(argv(stack, *words), deadline_s=UP_S)
+    if ran.code is None:
+        raise ComposeError(f"Compose did not make {stack.project}/{service} within {UP_S} s")
+    if ran.code != 0:
+        raise ComposeError(f"Compose did not make {stack.project}/{service}: {last_line(ran)}")
