@@ -30,6 +30,16 @@ def test_it_fits_the_narrowest_shell() -> None:
     assert not set(inner[1]) & set("'\\!\n")
 
 
+@pytest.mark.parametrize(("cards", "words"), [(False, "serve;"), (True, "serve cards;")])
+def test_a_runner_that_is_there_hears_whether_cards_will_be_asked_for(
+    cards: bool, words: str
+) -> None:
+    """The word was made and left out of the command once: facts took a third longer for it."""
+    [script] = serve_argv("0" * 64, cards=cards)[2:]
+    start, _, _ = script.partition("echo ")
+    assert start.endswith(f"exec python3 -I -S $R/__main__.py {words} ")
+
+
 def test_the_receiver_is_small() -> None:
     """What a host must take on trust before it can check a hash is under 1.5 kB."""
     assert len(delivery(b"")) < 1500
