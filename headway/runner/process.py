@@ -15,9 +15,11 @@ import signal
 import subprocess
 import threading
 import time
-from typing import IO, TYPE_CHECKING, Dict, Iterator, List, NoReturn, Optional, Sequence
 
+TYPE_CHECKING = False  # `typing` is loaded while the cards are asked, too
 if TYPE_CHECKING:
+    from typing import IO, Dict, Iterator, List, NoReturn, Optional, Sequence
+
     from headway.wire.tools import Ran
 
 OUTPUT_LIMIT = 16 * 1024 * 1024  # bytes kept of each stream; the rest is read and dropped

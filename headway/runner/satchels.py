@@ -1,11 +1,8 @@
 """The parts of the runner that travel apart: what is here, what is not, and how it is unpacked."""
 
-import bz2
 import functools
-import io
 import os
 import shutil
-import zipfile
 from typing import Dict, Optional
 
 from headway.runner.disk import Disk
@@ -43,6 +40,10 @@ def unpack(name: str, data: bytes) -> None:
 
     Cut in the middle, it is unpacked again; what is there already has the same bytes.
     """
+    import bz2  # once a host: zipfile is a tenth of what every other order would load
+    import io
+    import zipfile
+
     folder = runner_folder()
     new = f"{folder}/.{name}-{os.getpid()}"
     try:

@@ -112,7 +112,6 @@ def test_facts_of_eight_cards_are_whole(fleet: Fleet, gpu1: Host, prove: Proofs)
     prove("facts", "eight stand-in cards, two held", "every field as another reader of NVML has it")
 
 
-@pytest.mark.long  # 2.2 to 2.4 logins on two cores: not there yet
 def test_facts_of_eight_cards_cost_one_exec_and_twice_a_login(
     lab: Lab, tmp_path: Path, gpu1: Host, prove: Proofs
 ) -> None:

@@ -16,7 +16,8 @@ from headway.wire.marks import ABSENT_MARK, ROOT
 OLDEST = (3, 9)
 
 _SCRIPT = (
-    "R={root}/runner/{sha256}; test -f $R/__main__.py && exec {python} -I -S $R/__main__.py serve{ahead}; "
+    "R={root}/runner/{sha256}; test -f $R/__main__.py && "
+    "exec {python} -I -S $R/__main__.py serve{ahead}; "
     'echo "{mark}uid=$(id -u) systemd=$(test -d /run/systemd/system && echo yes || echo no) '
     'python=$({python} -I -S -c "import sys,bz2,json,hashlib,zipfile;'
     'print(sys.version_info[0],sys.version_info[1],sep=chr(46))" 2>&1 | tail -n 1)"; '

@@ -23,7 +23,6 @@ from headway.control.errors import HeadwayError
 from headway.control.fleet import Fleet, builtin
 from headway.control.reaching.slim import slim
 from headway.wire.loader import dump
-from headway.wire.resources import Blob
 from headway.wire.satchels import FILE, SATCHELS, satchel_of
 
 CHECKS = "headway_checks"
@@ -58,6 +57,8 @@ class Pack:
     @cached_property
     def data(self) -> bytes:
         """Compress it for a host that lacks it, with what its satchels will be sent as."""
+        from headway.wire.resources import Blob  # a host that has it is called before it is loaded
+
         sent = {
             name: Blob(hashlib.sha256(data).hexdigest(), len(data))
             for name, data in self.satchels.items()

@@ -4,16 +4,19 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headway.control.errors import UnreachableError
 from headway.control.inventory.model import Host, How, Via
 from headway.control.reaching.bootstrap import serve_argv
-from headway.control.reaching.conversation import Session, converse
 from headway.control.reaching.pack import Pack
 from headway.control.reaching.sudo import Sudo
 from headway.control.reaching.transport import Stream, Transport
 from headway.control.secrets import Secret
-from headway.control.telling.story import Connecting, Sending, Sink
+
+if TYPE_CHECKING:
+    from headway.control.reaching.conversation import Session
+    from headway.control.telling.story import Sink
 
 Dial = Callable[[Host], Transport]
 CONNECT_S = 10
@@ -45,8 +48,11 @@ class Reach:
         default_factory=lambda: threading.Semaphore(LOGINS), compare=False, repr=False
     )
 
-    def open(self, host: Host, tell: Sink, *, again: bool = False) -> Session:
+    def open(self, host: Host, tell: "Sink", *, again: bool = False) -> "Session":
         """Connect and hear the runner's hello; UnreachableError where that cannot be had."""
+        from headway.control.reaching.conversation import converse  # loaded while hosts log in
+        from headway.control.telling.story import Connecting, Sending
+
         within = host.via if host.via is not None and host.via.how != "ssh" else None
         tell(Connecting(host.name, str(within or host.address), again))
         line = self.ahead.pop(host.name, None)

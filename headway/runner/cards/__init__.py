@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # plain.py says why not typing's
 if TYPE_CHECKING:
     from headway.wire.cards import CardsSeen
 

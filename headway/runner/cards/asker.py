@@ -10,11 +10,13 @@ import os
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Callable, List, Optional
 
 from headway.runner.process import Companion, ProcessError
 
+TYPE_CHECKING = False  # `typing` is loaded while the child asks, too
 if TYPE_CHECKING:
+    from typing import Callable, List, Optional
+
     from headway.wire.cards import Card, CardsSeen
 
 LONGEST_S = 30

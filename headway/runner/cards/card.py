@@ -4,14 +4,19 @@ What holds as long as the driver is loaded is read once; what moves is read at e
 a gate may look ten times a second. Calls and units: FIELD.md 2.4 and nvml.h.
 """
 
-from typing import Callable, Dict, List, Optional, Tuple
+from __future__ import annotations
 
 from headway.runner.cards.holding import holder
-from headway.runner.cards.nvml import GPU_IS_LOST, Nvml, NvmlError, Said
-from headway.wire.cards import Card, Holder
+from headway.runner.cards.nvml import GPU_IS_LOST, NvmlError
 
-Fields = Dict[str, Said]
-Row = Tuple[str, Tuple[Said, ...], Callable[[Said], Fields]]
+TYPE_CHECKING = False  # plain.py says why not typing's
+if TYPE_CHECKING:
+    from typing import Callable, Dict, List, Optional, Tuple
+
+    from headway.runner.cards.nvml import Nvml, Said
+    from headway.runner.cards.plain import Fields
+
+    Row = Tuple[str, Tuple[Said, ...], Callable[[Said], Fields]]
 
 _MEMORY_V2 = 0x02000028  # nvmlMemory_v2: `used` without what the driver reserves
 _RECOVERY_FIELD = 230  # NVML_FI_DEV_GET_GPU_RECOVERY_ACTION
@@ -144,12 +149,12 @@ class CardReader:
         self._still["numa_node"] = numa_node(self._still.get("bus", ""))
         self._still_trouble = tuple(self._trouble)
 
-    def read(self, *, health: bool) -> Tuple[Card, Tuple[str, ...]]:
+    def read(self, *, health: bool) -> Tuple[Fields, Tuple[str, ...]]:
         """Read it now, and say in a sentence each what it would not say."""
         self._trouble = list(self._still_trouble)
         moving = self._fields(MOVING)
         extra = self._fields(HEALTH) if health else {}
-        card = Card(index=self.index, **self._still, **moving, **extra, holders=self._holders())
+        card = {"index": self.index, **self._still, **moving, **extra, "holders": self._holders()}
         return card, tuple(self._trouble)
 
     def _fields(self, rows: Tuple[Row, ...]) -> Fields:
@@ -171,9 +176,9 @@ class CardReader:
             self._trouble.append(f"card {self.index}: {error}")
             return None
 
-    def _holders(self) -> Tuple[Holder, ...]:
+    def _holders(self) -> Tuple[Fields, ...]:
         """Name who holds memory; a process that computes and draws is named once."""
-        found: Dict[int, Holder] = {}
+        found: Dict[int, Fields] = {}
         for kind in ("Graphics", "Compute"):
             said = self._ask(f"DeviceGet{kind}RunningProcesses_v3")
             if said is None:

@@ -2,30 +2,35 @@
 
     python3 -I -S child.py FOLDER...          FOLDERs hold headway and pynvml
 
-A line on stdin, `look` or `look pairs`, is answered by a line a Word on stdout. It ends with its
-parent, and when nobody asked for a while: an open NVML is in the way of a reset.
+A line on stdin, `look` or `look pairs`, is answered by a line a word on stdout (plain.py). It
+ends with its parent, and when nobody asked for a while: an open NVML is in the way of a reset.
 """
+
+from __future__ import annotations
 
 import os
 import select
 import sys
+
+TYPE_CHECKING = False  # plain.py says why not typing's
+if TYPE_CHECKING:
+    from headway.runner.cards.plain import Fields
 
 IDLE_S = 5.0
 
 
 def main() -> int:
     """Answer until stdin ends, or until it is quiet for too long."""
-    from headway.runner.cards import opening
+    import json
+
+    from headway.runner.cards import opening, plain
     from headway.runner.cards.nvml import NvmlError, open_nvml
     from headway.runner.cards.reading import Reading
-    from headway.runner.cards.words import Begun, Word
-    from headway.wire.cards import CardsSeen
-    from headway.wire.loader import line
 
-    def say(word: Word) -> None:
-        os.write(1, line(word))
+    def say(word: Fields) -> None:
+        os.write(1, json.dumps(word).encode() + b"\n")
 
-    say(Begun("the driver"))
+    say(plain.begun("the driver"))
     try:
         nvml = open_nvml()
         reading = Reading(nvml)
@@ -33,7 +38,7 @@ def main() -> int:
         library = opening.library_version(_text("/proc/self/maps"))
         module = opening.module_version(_text(opening.MODULE))
         sentence = opening.why_closed(error, module, library)
-        say(CardsSeen(nvml=library, trouble=(sentence,)))
+        say(plain.rest(nvml=library, trouble=[sentence]))
         return 0
     while select.select([0], [], [], IDLE_S)[0]:
         question = os.read(0, 64).split()
@@ -43,7 +48,7 @@ def main() -> int:
             for word in reading.look(pairs=b"pairs" in question):
                 say(word)
         except NvmlError as error:
-            say(CardsSeen(trouble=(f"NVML stopped answering: {error}",)))
+            say(plain.rest(trouble=[f"NVML stopped answering: {error}"]))
             return 0
     nvml.close()
     return 0

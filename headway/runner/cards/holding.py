@@ -1,10 +1,15 @@
 """Who a process is that holds a card: read from this /proc, so that nobody trusts a bare number."""
 
+from __future__ import annotations
+
 import os
 import re
-from typing import Optional
 
-from headway.wire.cards import Holder
+TYPE_CHECKING = False  # plain.py says why not typing's
+if TYPE_CHECKING:
+    from typing import Optional
+
+    from headway.runner.cards.plain import Fields
 
 _INITIAL_PIDS = "pid:[4026531836]"  # PROC_PID_INIT_INO: the machine's own processes
 _TRANSLATES = (535, 113)  # the first driver that gives pids as the caller counts them (FIELD 3.2)
@@ -23,12 +28,13 @@ def counts_as_node(driver: str, namespace: Optional[str] = None) -> bool:
     return bool(version) and version < _TRANSLATES and namespace != _INITIAL_PIDS
 
 
-def holder(pid: int, used: Optional[int], kind: str, *, known: bool, proc: str = "/proc") -> Holder:
+def holder(pid: int, used: Optional[int], kind: str, *, known: bool, proc: str = "/proc") -> Fields:
     """Name a process that NVML lists; where it is not `known` here, by its number alone."""
     started = started_at(pid, proc) if known else 0
-    if not started:
-        return Holder(pid, 0, used, kind)
-    return Holder(pid, started, used, kind, _command(pid, proc), _cgroup(pid, proc))
+    fields: Fields = {"pid": pid, "started": started, "used": used, "kind": kind}
+    if started:
+        fields.update(command=_command(pid, proc), cgroup=_cgroup(pid, proc))
+    return fields
 
 
 def started_at(pid: int, proc: str = "/proc") -> int:

@@ -4,16 +4,21 @@ An answer of None is "this driver or this card does not say": NotSupported and F
 are no trouble. Everything else that goes wrong is an NvmlError with NVML's own number.
 """
 
+from __future__ import annotations
+
 import time
-from typing import Any
+
+TYPE_CHECKING = False  # plain.py says why not typing's
+if TYPE_CHECKING:
+    from typing import Any
+
+    Said = Any
+    """What pynvml takes and gives: numbers, strings, its own ctypes structures and handles."""
 
 NOT_SUPPORTED, NO_PERMISSION, DRIVER_NOT_LOADED = 3, 4, 9
 LIBRARY_NOT_FOUND, FUNCTION_NOT_FOUND, GPU_IS_LOST = 12, 13, 15
 RESET_REQUIRED, VERSION_MISMATCH, UNKNOWN = 16, 18, 999
 _UNSAID = (NOT_SUPPORTED, FUNCTION_NOT_FOUND)
-
-Said = Any
-"""What pynvml takes and gives: numbers, strings, its own ctypes structures and handles."""
 
 
 class NvmlError(Exception):

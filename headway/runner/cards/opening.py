@@ -1,9 +1,14 @@
 """Why NVML cannot be opened, or a card cannot: a sentence each, with what to do next."""
 
+from __future__ import annotations
+
 import re
-from typing import Callable, Dict, Optional
 
 from headway.runner.cards import nvml
+
+TYPE_CHECKING = False  # plain.py says why not typing's
+if TYPE_CHECKING:
+    from typing import Callable, Dict, Optional
 
 MODULE = "/proc/driver/nvidia/version"
 LIBRARY = "libnvidia-ml.so."

@@ -1,10 +1,16 @@
 """What the driver grants from each card to each other one, and how they are wired (FIELD 2.3)."""
 
-from typing import List, Sequence, Tuple
+from __future__ import annotations
 
-from headway.runner.cards.card import CardReader
-from headway.runner.cards.nvml import Nvml, NvmlError, Said
-from headway.wire.cards import Pair
+from headway.runner.cards.nvml import NvmlError
+
+TYPE_CHECKING = False  # plain.py says why not typing's
+if TYPE_CHECKING:
+    from typing import List, Sequence, Tuple
+
+    from headway.runner.cards.card import CardReader
+    from headway.runner.cards.nvml import Nvml, Said
+    from headway.runner.cards.plain import Fields
 
 READ, WRITE, NVLINK, ATOMICS = 0, 1, 2, 3
 """NVML_P2P_CAPS_INDEX_*, literally: pynvml's own constant for reading is a tuple, (0,)."""
@@ -47,25 +53,25 @@ class Links:
             far = nvml.ask("DeviceGetNvLinkRemotePciInfo", handle, link)
             self.ends.append(far.busId.lower() if far is not None else "")
 
-    def between(self, other: "Links", bus: str) -> int:
+    def between(self, other: Links, bus: str) -> int:
         """Count the links to another card at `bus`, straight or through switches."""
         return self.ends.count(bus) or min(self.to_switch, other.to_switch)
 
 
-def read_pairs(nvml: Nvml, cards: Sequence[Tuple[CardReader, str]]) -> Tuple[Pair, ...]:
+def read_pairs(nvml: Nvml, cards: Sequence[Tuple[CardReader, str]]) -> Tuple[Fields, ...]:
     """Ask for every ordered pair; `cards` are readers, each with the bus its card is on."""
     links = [Links(nvml, card.handle) for card, _ in cards]
     return tuple(
-        Pair(
-            a=one.index,
-            b=two.index,
-            read=_grant(nvml, one, two, READ),
-            write=_grant(nvml, one, two, WRITE),
-            nvlink=_grant(nvml, one, two, NVLINK),
-            atomics=_grant(nvml, one, two, ATOMICS),
-            topology=_level(nvml, one, two),
-            links=links[a].between(links[b], bus),
-        )
+        {
+            "a": one.index,
+            "b": two.index,
+            "read": _grant(nvml, one, two, READ),
+            "write": _grant(nvml, one, two, WRITE),
+            "nvlink": _grant(nvml, one, two, NVLINK),
+            "atomics": _grant(nvml, one, two, ATOMICS),
+            "topology": _level(nvml, one, two),
+            "links": links[a].between(links[b], bus),
+        }
         for a, (one, _) in enumerate(cards)
         for b, (two, bus) in enumerate(cards)
         if a != b

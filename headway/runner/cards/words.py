@@ -1,4 +1,4 @@
-"""What the child that asks NVML says over its pipe: what it begins, each card, and the rest."""
+"""What the child that asks NVML says, as whoever asked reads it (plain.py is how it is said)."""
 
 from dataclasses import dataclass
 from typing import Union
@@ -8,7 +8,7 @@ from headway.wire.cards import Card, CardsSeen
 
 @dataclass(frozen=True)
 class Begun:
-    """NVML is being asked for this; said before, so that a hang can be named."""
+    """NVML is being asked for this."""
 
     what: str
 

@@ -4,6 +4,7 @@ import pytest
 
 from headway.runner.cards.holding import counts_as_node, holder, started_at
 from headway.wire.cards import Holder
+from headway.wire.loader import load
 
 NODE, INSIDE = "pid:[4026531836]", "pid:[4026532201]"
 
@@ -45,7 +46,7 @@ def test_a_process_is_told_by_its_start(tmp_path: Path) -> None:
         cgroup="12:pids:/elsewhere\n0::/system.slice/vllm.service\n",
     )
     assert started_at(77, str(tmp_path)) == 22
-    found = holder(77, 5, "compute", known=True, proc=str(tmp_path))
+    found = load(Holder, holder(77, 5, "compute", known=True, proc=str(tmp_path)))
     assert found == Holder(77, 22, 5, "compute", "/usr/bin/python3", "/system.slice/vllm.service")
     assert found.name() == "77:22"
 
@@ -53,14 +54,15 @@ def test_a_process_is_told_by_its_start(tmp_path: Path) -> None:
 def test_a_number_that_is_not_of_here_stays_a_number(tmp_path: Path) -> None:
     """Its namesake in this /proc is a bystander."""
     write(tmp_path, 77, stat="77 (x) S " + " ".join(["9"] * 49), cmdline="sshd\0", cgroup="0::/\n")
-    assert holder(77, 5, "compute", known=False, proc=str(tmp_path)) == Holder(77, 0, 5, "compute")
+    found = load(Holder, holder(77, 5, "compute", known=False, proc=str(tmp_path)))
+    assert found == Holder(77, 0, 5, "compute")
 
 
 def test_the_old_hierarchy_is_read_by_systemds_name(tmp_path: Path) -> None:
     """A host of cgroup v1 has no line 0."""
     old = "11:memory:/x\n1:name=systemd:/system.slice/vllm.service\n"
     write(tmp_path, 5, stat="5 (x) S " + " ".join(["9"] * 49), cmdline="", cgroup=old)
-    found = holder(5, None, "graphics", known=True, proc=str(tmp_path))
+    found = load(Holder, holder(5, None, "graphics", known=True, proc=str(tmp_path)))
     assert (found.cgroup, found.command) == ("/system.slice/vllm.service", "")
 
 
