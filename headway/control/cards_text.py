@@ -142,7 +142,8 @@ def facts(seen: CardsSeen) -> Iterator[tuple[str, str]]:
     for name in _REGISTRY:
         if name in host.parameters:
             yield name, host.parameters[name]
-    yield "xids", host.log or f"{len(host.xids)} since boot"
+    where = f", in the log of {host.log_of}" if host.log_of else ""
+    yield "xids", host.log or f"{len(host.xids)} since boot{where}"
     for xid in host.xids[-NEWEST_XIDS:]:
         yield "xid", f"{_after_boot(xid.at_s)}: {xid.line}"
 

@@ -127,13 +127,18 @@ class Desk:
         return Options(self.fleet, Orders(by(), reason, **allowed), self.reach)
 
     def looked(
-        self, order: "Look | Callable[[Host], Look] | None" = None
+        self,
+        order: "Look | Callable[[Host], Look] | None" = None,
+        beside: "tuple[Host, ...]" = (),
     ) -> "dict[str, Looked | HeadwayError]":
-        """Ask the hosts at once what they record and what is so; an error is an answer, too."""
+        """Ask the hosts at once what they record and what is so; an error is an answer, too.
+
+        `beside` are hosts that were not named and are asked with them.
+        """
         from headway.control.reaching.looks import look
         from headway.wire.talk import Look
 
-        return look(self.hosts, self.reach, order or Look())
+        return look((*self.hosts, *beside), self.reach, order or Look())
 
     def missed(self, answers: "Mapping[str, Looked | HeadwayError]") -> Exit:
         """Say on stderr which hosts gave no answer, and give the exit code for that."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from headway.control import cards_text
 from headway.control.desk import Desk
+from headway.control.inventory.model import Host
+from headway.control.node_log import nodes, with_node_log
 from headway.control.telling.table import table
 from headway.wire.cards import CardsSeen
 from headway.wire.loader import Json
@@ -24,16 +26,23 @@ class HostFacts:
 
 
 def facts(desk: Desk) -> Exit:
-    """Ask all hosts at once what they are and show it."""
-    answers = desk.looked(Look(facts=True))
+    """Ask all hosts at once what they are, and nodes what their containers cannot see; show it."""
+    named = {host.name for host in desk.hosts}
+
+    def order(host: Host) -> Look:
+        return Look(facts=True) if host.name in named else Look(kernel=True)
+
+    answers = desk.looked(order, beside=nodes(desk.hosts))
     found = tuple(
-        facts_of(host, looked) for host, looked in answers.items() if isinstance(looked, Looked)
+        facts_of(host.name, with_node_log(host, looked, answers))
+        for host in desk.hosts
+        if isinstance(looked := answers[host.name], Looked)
     )
     if desk.json:
         desk.rows(found)
     elif found:
         desk.print(text(found, desk.width))
-    return desk.missed(answers)
+    return desk.missed({name: answer for name, answer in answers.items() if name in named})
 
 
 def facts_of(host: str, looked: Looked) -> HostFacts:

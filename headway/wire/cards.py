@@ -164,6 +164,17 @@ class Xid:
 
 
 @dataclass(frozen=True)
+class KernelLog:
+    """What the driver complained of in a kernel's log since boot, oldest first.
+
+    `missing` says why it is not all, or nothing; "" where it is all.
+    """
+
+    xids: Tuple[Xid, ...] = ()
+    missing: str = ""
+
+
+@dataclass(frozen=True)
 class CardsHost:
     """What a machine is to its cards, beside what NVML says.
 
@@ -172,7 +183,8 @@ class CardsHost:
     "DMA-FQ" translate; "" cannot be told. `iommu_words` are those of the kernel's command line.
     `acs` are the bridges above cards that redirect what goes between them; None: not readable.
     `nccl_files` is content by path; `parameters` what the module was loaded with. `log` says why
-    the kernel log could not be read, "" where `xids` are all since boot, oldest first.
+    the kernel log could not be read, "" where `xids` are all since boot, oldest first. `log_of`
+    names the node whose log it is; "" is the host's own.
     """
 
     module: str = ""
@@ -184,6 +196,7 @@ class CardsHost:
     parameters: Dict[str, str] = field(default_factory=dict)
     xids: Tuple[Xid, ...] = ()
     log: str = ""
+    log_of: str = ""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ Answers and Requests at any time. The last line is Done or Trouble.
 from dataclasses import dataclass, field
 from typing import Dict, Optional, Tuple, Union
 
-from headway.wire.cards import CardsSeen, Holder
+from headway.wire.cards import CardsSeen, Holder, KernelLog
 from headway.wire.event import Answer, Event
 from headway.wire.gate import Criteria
 from headway.wire.loader import Json
@@ -79,7 +79,8 @@ class Look:
 
     With `release`, say what differs from it, too (for plan). `units` names units to observe that
     no release holds (for adopt). With `health`, ask the health gates once (for the floor). With
-    `facts` alone nothing is compared with the record.
+    `kernel`, say what the driver complained of in the kernel's log (told to a node, for its
+    containers). With `facts` or `kernel` alone nothing is compared with the record.
     """
 
     release: Optional[Release] = None
@@ -87,6 +88,7 @@ class Look:
     history: bool = False
     facts: bool = False
     health: bool = False
+    kernel: bool = False
 
 
 @dataclass(frozen=True)
@@ -255,7 +257,8 @@ class Looked:
     `accepted` is the accepted release itself; `drift` its differences from what is so;
     `differences` those of the release that was asked about; `alive` the units' ActiveState and
     NRestarts by part; `releases` the kept releases, newest first; `history` transitions as their
-    last words, newest first; `facts` what the machine is.
+    last words, newest first; `facts` what the machine is; `cards` and `kernel` (what its log
+    has of them) are None where it shows no NVIDIA driver, or was not asked.
     """
 
     state: State
@@ -268,6 +271,7 @@ class Looked:
     history: Tuple[Event, ...] = ()
     facts: Dict[str, Json] = field(default_factory=dict)
     cards: Optional[CardsSeen] = None
+    kernel: Optional[KernelLog] = None
 
 
 @dataclass(frozen=True)

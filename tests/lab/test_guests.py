@@ -26,6 +26,7 @@ from tests.lab import fleet as fleets
 from tests.lab.cards import MIB
 from tests.lab.lab import Lab
 from tests.lab.node import Node, node
+from tests.lab.proof import Proofs
 from tests.lab.recipes import OPS_PASSWORD
 from tests.lab.test_ssh import target
 
@@ -38,6 +39,7 @@ say({"done": {"exit_code": 0, "sentence": said}})
 """
 PACK = scripted(TELLS)
 CANARY = "NODE_SECRET"
+XID = "NVRM: Xid (PCI:0000:9b:00): 79, GPU has fallen off the bus."
 
 
 @pytest.fixture
@@ -150,6 +152,36 @@ def test_memory_without_a_process_is_freed_by_the_node(lab: Lab, pve: Node, tmp_
     (replied,) = said.bodies("replied")
     did = loads(Freed, replied["answer"]["value"])
     assert [holder.used for holder in did.ended] == [83000 * MIB]
+
+
+@pytest.mark.gpu
+def test_facts_of_a_container_have_the_xids_of_its_node(
+    lab: Lab, pve: Node, tmp_path: Path, prove: Proofs
+) -> None:
+    """Asked beside the container, by its own login; where that fails the rest is told with why."""
+    fleet = fleets.Fleet(lab, tmp_path)
+    records = f"6,0,0,-;Linux version 6.1.0\\n4,1,7200000123,-;{XID}\\n"
+    with changed(pve, f"printf '{records}' >/dev/kmsg", "rm /dev/kmsg"):
+        seen = {}
+        for how, vmid in (("ssh", 129), ("pct", 130)):
+            name = described(fleet, pve, vmid, how, {})  # type: ignore[arg-type]
+            (row,) = fleet.invoke("facts", name).told("host_facts")
+            seen[name] = row["cards"]["host"]
+    for host in seen.values():
+        assert (host["log"], host["log_of"]) == ("", "pve1"), host
+        assert [(xid["number"], xid["at_s"], xid["line"]) for xid in host["xids"]] == [
+            (79, 7200, XID)
+        ]
+        assert host["xids"][0]["advice"]
+
+    name = described(fleet, pve, 129, "ssh", {}, ansible_port=2)
+    said = fleet.invoke("facts", name)
+    assert said.code == 0, said.stderr
+    (row,) = said.told("host_facts")
+    assert len(row["cards"]["cards"]) == 2
+    assert row["cards"]["host"]["log"].startswith("not visible from here: pve1: ")
+    assert "nobody listens there" in row["cards"]["host"]["log"]
+    prove("facts", "an Xid in the log of a container's node", XID, "by ssh and by pct")
 
 
 @pytest.mark.long

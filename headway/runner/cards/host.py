@@ -8,7 +8,7 @@ from headway.runner.cards import acs, opening
 from headway.runner.cards.kernel_log import kernel_log
 from headway.runner.cards.xid import xids
 from headway.runner.disk import Disk
-from headway.wire.cards import CardsHost
+from headway.wire.cards import CardsHost, KernelLog
 from headway.wire.tools import Run
 
 PCI = "/sys/bus/pci/devices"
@@ -22,7 +22,7 @@ _MOST_XIDS = 100
 def cards_host(disk: Disk, run: Run) -> CardsHost:
     """Read it all; what cannot be read is left as CardsHost has it."""
     version = _text(disk, opening.MODULE)
-    lines, log = kernel_log(disk, run)
+    kernel = complaints(disk, run)
     functions = _functions(disk)
     return CardsHost(
         module=opening.module_version(version),
@@ -32,9 +32,15 @@ def cards_host(disk: Disk, run: Run) -> CardsHost:
         acs=_acs(disk, functions),
         nccl_files=_nccl_files(disk),
         parameters=_parameters(_text(disk, PARAMETERS)),
-        xids=tuple(xids(lines))[-_MOST_XIDS:],
-        log=log,
+        xids=kernel.xids,
+        log=kernel.missing,
     )
+
+
+def complaints(disk: Disk, run: Run) -> KernelLog:
+    """Read the newest of what the driver complained of since boot."""
+    lines, missing = kernel_log(disk, run)
+    return KernelLog(tuple(xids(lines))[-_MOST_XIDS:], missing)
 
 
 def _is_iommu(word: str) -> bool:

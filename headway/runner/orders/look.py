@@ -1,20 +1,20 @@
 """Say what this host records and what is so; nothing is changed, nothing is locked."""
 
 from dataclasses import replace
-from typing import List
+from typing import List, Optional
 
 from headway.runner import facts, satchels
 from headway.runner.orders.session import Session
 from headway.runner.records import RecordError
 from headway.runner.tools.cards import RealCards
-from headway.wire.cards import CardsSeen
+from headway.wire.cards import CardsSeen, KernelLog
 from headway.wire.event import Event, Rested
 from headway.wire.phase import Exit
 from headway.wire.release import EMPTY, Release
 from headway.wire.talk import Done, FromHost, Look, Looked, Trouble
 
 HISTORY = 50
-_FACTS = Look(facts=True)  # asked for nothing else, the record is not compared with what is so
+_ASIDE = (Look(facts=True), Look(kernel=True))  # with these the record is not compared
 CARDS_S = 30  # cards that nothing keeps awake take seconds each to start
 
 
@@ -28,7 +28,7 @@ def obey(session: Session, order: Look) -> FromHost:
         return Trouble(Exit.REFUSED, str(error))
     has_cards = order.facts and _ask_cards(session)
     looked = Looked(state, accepted, unheld=accepted.unheld)
-    if order != _FACTS:
+    if order not in _ASIDE:
         looked = _compared(session, order, looked)
     if order.history:
         kept = [_release(session, old.release) for old in state.accepted]
@@ -36,6 +36,8 @@ def obey(session: Session, order: Look) -> FromHost:
     if order.facts:
         looked = replace(looked, facts=facts.facts(machine))
         looked = replace(looked, cards=_cards(session) if has_cards else None)
+    if order.kernel:
+        looked = replace(looked, kernel=_kernel(session))
     session.channel.say(looked)
     return Done(Exit.ACCEPTED)
 
@@ -90,6 +92,15 @@ def _release(session: Session, name: str) -> Release:
         return session.records.release(name)
     except RecordError:
         return replace(EMPTY, id=name, unheld=("its record is missing or was changed",))
+
+
+def _kernel(session: Session) -> Optional[KernelLog]:
+    """Read the driver's complaints; None where there is no driver to complain."""
+    if not session.equip() or not satchels.has_cards(session.machine.disk):
+        return None
+    from headway.runner.cards.host import complaints
+
+    return complaints(session.machine.disk, session.machine.run)
 
 
 def _history(session: Session) -> List[Event]:
