@@ -60,7 +60,7 @@ def prove(context: Context, name: str) -> None:
     from dev.checking import fails, tests
 
     setup(context)
-    _exit(fails(tests(f"lab and {name}")))
+    _exit(fails(tests(name)))
 
 
 @task

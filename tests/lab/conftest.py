@@ -10,11 +10,9 @@ import pytest
 from tests.lab.fleet import Fleet
 from tests.lab.host import Host, HostSpec
 from tests.lab.lab import Lab
-from tests.lab.proof import Proofs
 from tests.lab.stand import Stand, stand
 
 HERE = Path(__file__).parent
-PROOFS = pytest.StashKey[Proofs]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -58,18 +56,3 @@ def stands(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> list[Stand]:
     fleets = [Fleet(lab, tmp_path_factory.mktemp(host.name)) for host in hosts]
     with ThreadPoolExecutor() as pool:
         return list(pool.map(stand, fleets, hosts))
-
-
-@pytest.fixture
-def prove(request: pytest.FixtureRequest) -> Proofs:
-    """Return `prove(item, did, saw, figure)`, which notes a line for the end of the run."""
-    return request.config.stash.setdefault(PROOFS, Proofs())
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell what was proved, before the summary line."""
-    proofs = terminalreporter.config.stash.get(PROOFS, Proofs())
-    if proofs.lines:
-        terminalreporter.section("shown")
-    for line in proofs.lines:
-        terminalreporter.write_line(line)

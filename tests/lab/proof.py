@@ -1,4 +1,4 @@
-"""What a lab test has to show to a reader, one line an item (invoke dev.prove NAME)."""
+"""What a test has to show to a reader, one line an item (invoke dev.prove NAME)."""
 
 from dataclasses import dataclass, field
 

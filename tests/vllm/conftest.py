@@ -1,5 +1,5 @@
 """The lab's fixtures, for tests of the real vLLM."""
 
-from tests.lab.conftest import lab, prove
+from tests.lab.conftest import lab
 
-__all__ = ["lab", "prove"]
+__all__ = ["lab"]

@@ -16,6 +16,7 @@ from headway.wire.cards import Holder
 from headway.wire.event import Body, Rung
 from headway.wire.loader import dumps, parse
 from headway.wire.talk import Freed
+from tests.lab.proof import Proofs
 from tests.runner.cards.evict.table import GIB, OPEN, Table
 
 ENGINE, OTHER = "/system.slice/engine.service", "/system.slice/other.service"
@@ -396,9 +397,25 @@ def drawn(draw: st.DrawFn) -> Drawn:
     return Drawn(process, draw(numbers), draw(st.integers(0, 3)) * GIB, draw(numbers))
 
 
-@given(rows=st.lists(drawn(), max_size=12, unique_by=lambda row: row.process.pid), data=st.data())
-def test_evicting_one_engine_never_touches_another(rows: list[Drawn], data: st.DataObject) -> None:
-    """Whoever was sent SIGKILL was ours by cgroup, by record with its start time, or was named."""
+@pytest.mark.gpu
+def test_evicting_one_engine_never_touches_another(prove: Proofs) -> None:
+    """In no table of processes is one sent SIGKILL that is the other's, or nobody's of ours."""
+    killed: list[int] = []
+
+    @given(st.lists(drawn(), max_size=12, unique_by=lambda row: row.process.pid), st.data())
+    def evict(rows: list[Drawn], data: st.DataObject) -> None:
+        killed.append(evicted(rows, data))
+
+    evict()
+    prove(
+        "evict",
+        f"one of two engines is evicted in {len(killed)} random tables of processes",
+        f"of {sum(killed)} killed none is the other engine's, each ours or named with its start",
+    )
+
+
+def evicted(rows: list[Drawn], data: st.DataObject) -> int:
+    """See that whoever was killed was ours by cgroup, by record and start, or named; count them."""
     table = Table()
     for row in rows:
         table.add(row.process, **({"card0": row.held} if row.held else {}))
@@ -425,3 +442,4 @@ def test_evicting_one_engine_never_touches_another(rows: list[Drawn], data: st.D
         assert not (process.cgroup + "/").startswith(OTHER + "/")
     if freed:
         assert not [one for one in table.processes.values() if one.devices and claim.is_ours(one)]
+    return len(table.killed)
