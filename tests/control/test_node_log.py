@@ -1,17 +1,26 @@
 """The facts of a container name what its node's kernel log has, or why that is not to be seen."""
 
+import json
+import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import yaml
 
 from headway.control.cards_text import attention, facts
+from headway.control.desk import Desk
 from headway.control.errors import HeadwayError, UnreachableError
+from headway.control.facts import facts as show
 from headway.control.inventory.model import Host, Via
 from headway.control.node_log import nodes, with_node_log
+from headway.control.reaching.reach import Reach
 from headway.wire.cards import CardsHost, CardsSeen, KernelLog, Xid
+from headway.wire.loader import dumps
 from headway.wire.record import State
 from headway.wire.release import EMPTY
 from headway.wire.talk import Looked
+from tests.control.doubles import LocalTransport, installed, scripted
 
 PVE1, PVE2 = Host("pve1", "10.0.0.9", (), {}), Host("pve2", "10.0.0.8", (), {})
 CT1 = Host("ct1", "10.0.0.29", (), {}, via=Via(PVE1, 129, "lxc", "ssh", "hosts.yaml:3"))
@@ -86,3 +95,32 @@ def test_who_sees_a_kernel_log_keeps_it() -> None:
     assert host_of(answer, CT1, whole) == CardsHost(module="580.159.04")
     bare = with_node_log(CT1, LOOKED, {"ct1": LOOKED, "pve1": answer})
     assert bare == LOOKED
+
+
+def test_the_node_is_asked_while_the_container_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command takes no longer for it; only hosts that were named are told of."""
+    hosts = {"pve1": {}, "ct1": {"proxmox_host": "pve1", "proxmox_vmid": 129}}
+    (tmp_path / "inventory").mkdir()
+    (tmp_path / "inventory/hosts.yaml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}))
+    monkeypatch.chdir(tmp_path)
+    answers = {True: replace(LOOKED, kernel=KernelLog((XID,))), False: CT1_LOOKED}
+    said = {str(kernel): json.loads(dumps(answer)) for kernel, answer in answers.items()}
+    pack = scripted(
+        f"answer = json.loads({json.dumps(said)!r})[str(hear()['look']['kernel'])]\n"
+        "say({'looked': answer}); say({'done': {'exit_code': 0}})"
+    )
+    installed(pack, tmp_path)
+    both = threading.Barrier(2, timeout=10)
+
+    def dial(_host: Host) -> LocalTransport:
+        both.wait()
+        return LocalTransport(tmp_path)
+
+    with Desk(verb="facts", host=("ct1",), json=True) as desk:
+        desk.reach = Reach(pack, dial)
+        assert show(desk) == 0
+    [row] = map(json.loads, capsys.readouterr().out.splitlines())
+    assert row["host_facts"]["host"] == "ct1"
+    assert row["host_facts"]["cards"]["host"]["log_of"] == "pve1"

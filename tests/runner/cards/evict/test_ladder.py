@@ -408,7 +408,7 @@ def test_evicting_one_engine_never_touches_another(prove: Proofs) -> None:
 
     evict()
     prove(
-        "evict",
+        "eviction",
         f"one of two engines is evicted in {len(killed)} random tables of processes",
         f"of {sum(killed)} killed none is the other engine's, each ours or named with its start",
     )
