@@ -295,6 +295,18 @@ def baseline(desk: Desk, *, gate: tuple[str, ...] = ()) -> Exit:
 
 
 @acts
+def prune(desk: Desk, *, delete: bool = False) -> Exit:
+    """Show what no kept release needs any more; delete it on demand.
+
+    invoke prune --host gpu1
+    invoke prune --host engines --delete
+    """
+    from headway.control import prune as work
+
+    return work.prune(desk, delete=delete)
+
+
+@acts
 def pin(desk: Desk, *, repin: bool = False, on_host: tuple[str, ...] = ()) -> Exit:
     """Resolve the images of Compose services to content: pins.yaml.
 
@@ -332,6 +344,6 @@ def inventory(desk: Desk) -> Exit:
 VERBS = (
     *(rollout, rollback, restart, sweep, evict, adopt, park, unpark),
     *(hold, resume, accept, abort),
-    *(check, plan, status, facts, history, baseline, pin, lint, inventory),
+    *(check, plan, status, facts, history, baseline, pin, prune, lint, inventory),
 )
 namespace = Collection(*VERBS)

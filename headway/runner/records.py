@@ -13,7 +13,7 @@ holder reads. Every write is durable but for events, which are best effort.
 
 import os
 from dataclasses import dataclass
-from typing import Callable, List, Optional, Tuple, Type, TypeVar
+from typing import Callable, Iterator, List, Optional, Tuple, Type, TypeVar
 
 from headway.runner.blobs import Blobs
 from headway.runner.disk import Disk
@@ -98,6 +98,16 @@ class Records:
     def releases(self) -> List[str]:
         """Name the releases kept here."""
         return [name[:-5] for name in self.disk.names(ROOT + "/releases") if name.endswith(".json")]
+
+    def kept(self) -> Iterator[Release]:
+        """Give the releases one may go back to from here, and those of a transition in hand."""
+        state = self.state()
+        names = [acceptance.release for acceptance in state.accepted]
+        if state.transition:
+            hand = self.transition(state.transition)
+            names += [hand.start, hand.target, *hand.rungs]
+        for name in dict.fromkeys(names):
+            yield self.release(name)
 
     def criteria(self, name: str) -> Optional[Criteria]:
         """Read criteria; None where an adopted release was never judged by any."""

@@ -4,6 +4,7 @@ import os
 from typing import Iterable, Set
 
 from headway.runner.blobs import FOLDER
+from headway.runner.changes import has_stack
 from headway.runner.disk import Disk
 from headway.runner.machine import Machine
 from headway.runner.records import RecordError, Records
@@ -46,6 +47,16 @@ def _sweep(machine: Machine, records: Records) -> None:
     _drop(machine.disk, ROOT + "/criteria", {name + ".json" for name in criteria})
     for folder in machine.disk.names(FOLDER):
         _drop(machine.disk, f"{FOLDER}/{folder}", blobs)
+    _let_go_of_images(machine, records)
+
+
+def _let_go_of_images(machine: Machine, records: Records) -> None:
+    """Take headway's tags off the images that only releases had which are kept no more."""
+    kept = tuple(records.kept())
+    if any(has_stack(release) for release in kept):
+        from headway.runner.containers import keeping  # where there are containers
+
+        keeping.let_go(machine, kept)
 
 
 def _drop_runners(disk: Disk) -> None:

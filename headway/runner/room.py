@@ -7,7 +7,7 @@ from typing import Dict, Iterable, Iterator, List, Optional
 from headway.runner.disk import Room
 from headway.wire.marks import ROOT
 from headway.wire.release import Part, Release
-from headway.wire.resources import LockedVenv, blobs_of
+from headway.wire.resources import Image, LockedVenv, Service, Stack, blobs_of
 
 HEADROOM_BYTES = 64 * 1024 * 1024  # records, logs and a failed release's snapshot
 HEADROOM_INODES = 256
@@ -55,7 +55,7 @@ def shortage(wanted: Iterable[Need], rooms: Dict[str, Room]) -> Optional[str]:
 
 def _part_needs(part: Part, changing: List[object]) -> Iterator[Need]:
     for resource in part.resources:
-        if resource not in changing:
+        if resource not in changing or isinstance(resource, (Image, Service, Stack)):
             continue
         blobs = blobs_of(resource)
         if isinstance(resource, LockedVenv):

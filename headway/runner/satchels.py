@@ -35,6 +35,11 @@ def has_cards(disk: Disk) -> bool:
     return any(disk.seen(path) is not None for path in _DRIVER)
 
 
+def may_share_cards(disk: Disk) -> bool:
+    """Say whether containers may hold cards here, which a daemon-reload may cut them off."""
+    return has_cards(disk) and disk.seen("/run/docker.sock") is not None
+
+
 def unpack(name: str, data: bytes) -> None:
     """Put a satchel's files beside the runner's own: whole folders first, the mark last.
 

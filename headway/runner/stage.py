@@ -22,6 +22,7 @@ from headway.wire.resources import (
     ADDITIVE,
     Dir,
     File,
+    Image,
     LockedVenv,
     Package,
     Resource,
@@ -136,11 +137,24 @@ def _writable(machine: Machine, path: str) -> None:
 
 
 def _room(machine: Machine, release: Release, wrong: Tuple[Resource, ...]) -> None:
-    needs = tuple(room.needs(release, wrong))
+    needs = (*room.needs(release, wrong), *_pulled(machine, wrong))
     rooms = {need.path: machine.disk.room(need.path) for need in needs}
     short = room.shortage(needs, rooms)
     if short is not None:
         raise StageError(f"{short}; make room, then roll out again")
+
+
+def _pulled(machine: Machine, wrong: Tuple[Resource, ...]) -> Iterator[room.Need]:
+    """Name the room that the images which are not here yet take in Docker's folder."""
+    for missing in dict.fromkeys(each for each in wrong if isinstance(each, Image)):
+        from headway.runner.resources import image  # where there are containers
+
+        try:
+            need = image.need(missing, machine)
+        except SupervisorError as error:
+            raise StageError(str(error)) from None
+        if need is not None:
+            yield need
 
 
 def _transient(machine: Machine, release: Release) -> None:

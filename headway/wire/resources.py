@@ -118,12 +118,14 @@ class Pin:
 
     `digest` names it in its registry ("sha256:..", the index where there is one); an image that no
     registry has is named by its `image_id` alone. `platform` is "linux/amd64"; "" is the host's.
+    `size` are the bytes that a pull brings, compressed; 0 where nobody knows.
     """
 
     ref: str
     digest: str = ""
     image_id: str = ""
     platform: str = ""
+    size: int = 0
 
     def name(self) -> str:
         """Name the very image as Docker takes it: NAME@DIGEST, or the image's id."""

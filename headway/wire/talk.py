@@ -123,6 +123,14 @@ class Park:
 
 
 @dataclass(frozen=True)
+class Prune:
+    """Say what no kept release needs any more; with `delete`, delete it."""
+
+    orders: Orders
+    delete: bool = False
+
+
+@dataclass(frozen=True)
 class Evict:
     """Free the cards of what is left of the accepted release's parts; `parts` () is all of them.
 
@@ -159,7 +167,7 @@ class Request:
 
 
 Order = Union[
-    Rollout, Rollback, Repair, Sweep, Look, Follow, Check, Adopt, Park, Evict, Free, Request
+    Rollout, Rollback, Repair, Sweep, Look, Follow, Check, Adopt, Park, Prune, Evict, Free, Request
 ]
 
 
@@ -186,6 +194,7 @@ FromController = Union[
     Check,
     Adopt,
     Park,
+    Prune,
     Evict,
     Free,
     Request,
@@ -275,6 +284,26 @@ class Looked:
 
 
 @dataclass(frozen=True)
+class Unneeded:
+    """Something that no kept release needs; `kind` is "image", "weights" or "venv".
+
+    `size` are the bytes that come free with it; `trouble` says why it was not deleted.
+    """
+
+    kind: str
+    name: str
+    size: int
+    trouble: str = ""
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What no kept release needs, or what was deleted of it."""
+
+    unneeded: Tuple[Unneeded, ...] = ()
+
+
+@dataclass(frozen=True)
 class Freed:
     """What a node did for a guest: who was ended, who still holds a card of that cgroup, and why.
 
@@ -302,4 +331,4 @@ class Trouble:
     sentence: str
 
 
-FromHost = Union[Hello, Wanting, Missing, Said, Looked, Freed, Done, Trouble]
+FromHost = Union[Hello, Wanting, Missing, Said, Looked, Pruned, Freed, Done, Trouble]

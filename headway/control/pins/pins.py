@@ -72,7 +72,8 @@ class Pins:
             raise ConfigError(where, f"image {ref} of service {service} is not pinned", hint=hint)
         if entry.platforms and platform not in entry.platforms:
             raise ConfigError(where, f"image {ref} of service {service} {lacks(entry, platform)}")
-        return Pin(ref, entry.digest, entry.image_id, platform if entry.digest else "")
+        named = platform if entry.digest else ""
+        return Pin(ref, entry.digest, entry.image_id, named, entry.size if entry.digest else 0)
 
 
 def image_in(ref: str, where: str) -> Pin | None:

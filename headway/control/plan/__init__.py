@@ -8,7 +8,7 @@ from headway.control.rendering.render import Rendered
 from headway.wire.phase import Phase
 from headway.wire.record import State
 from headway.wire.release import EMPTY, Origin, Part, Release
-from headway.wire.resources import FoundVenv
+from headway.wire.resources import FoundVenv, Service, Unit
 from headway.wire.talk import Looked
 
 __all__ = ["HostPlan", "plan"]
@@ -54,7 +54,8 @@ def _restarts(
     for part in new.parts:
         before = old.part(part.name)
         if before is None:
-            yield Restart(part.name, "start", "it is new on this host", loads.get(part.name, 0))
+            what = "start" if _runs(part) else "write"
+            yield Restart(part.name, what, "it is new on this host", loads.get(part.name, 0))
         elif before != part:
             yield _again(part, ", ".join(_what_differs(part, before)), loads)
         elif new.id != old.id:
@@ -67,7 +68,13 @@ def _restarts(
 
 
 def _again(part: Part, why: str, loads: dict[str, int]) -> Restart:
-    return Restart(part.name, "restart", why, loads.get(part.name) if part.subject else 0)
+    what = "restart" if _runs(part) else "write"
+    return Restart(part.name, what, why, loads.get(part.name) if part.subject else 0)
+
+
+def _runs(part: Part) -> bool:
+    """Say whether a part starts anything; others are only written."""
+    return any(isinstance(one, (Unit, Service)) for one in part.resources)
 
 
 def _what_differs(part: Part, before: Part) -> Iterator[str]:

@@ -43,7 +43,7 @@ class ImageChange:
 
 @dataclass(frozen=True)
 class Restart:
-    """A part that would be launched, stopped, or launched again, and why.
+    """A part that would be launched, stopped, launched again or only written, and why.
 
     `down_ms` is what the last accepted load took; None: it was never loaded here.
     """

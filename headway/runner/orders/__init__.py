@@ -22,6 +22,7 @@ KNOWN = (
     "check",
     "adopt",
     "park",
+    "prune",
     "evict",
     "free",
     "request",

@@ -51,6 +51,7 @@ class Session:
         ordered = getattr(order, "release", None)
         named = any(map(is_container, getattr(order, "units", ())))
         stacks = named or (isinstance(ordered, Release) and has_stack(ordered))
+        stacks = stacks or satchels.may_share_cards(self.machine.disk)
         return self._need("stacks") if stacks or self._runs_stack() else True
 
     def _runs_stack(self) -> bool:

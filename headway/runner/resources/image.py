@@ -10,10 +10,13 @@ from headway.runner.containers import docker
 from headway.runner.containers.docker import DockerError
 from headway.runner.machine import Machine
 from headway.runner.resources.error import ResourceError
+from headway.runner.room import Need
 from headway.wire.resources import Image, Pin
 
 KEEP = "headway-keep"
 PULL_S = 3600  # prefetch's deadline in DESIGN 4
+_UNPACKED = 3  # a layer lies there compressed while it is unpacked to about twice its size
+_BYTES_A_FILE = 50_000  # compressed; images of Python and CUDA have fewer files than that
 
 
 def diff(image: Image, machine: Machine) -> Optional[str]:
@@ -63,6 +66,15 @@ def apply(image: Image, machine: Machine) -> None:
         docker.command(machine.run, ["tag", pin.name(), keep_tag(pin)], f"{pin.ref} was not kept")
     except DockerError as error:
         raise ResourceError(str(error)) from None
+
+
+def need(image: Image, machine: Machine) -> Optional[Need]:
+    """Say what room a pull takes in Docker's folder; None where it is here or nobody knows."""
+    pin = image.pin
+    if not pin.size or docker.image(machine.disk, pin.name()) is not None:
+        return None
+    folder = str(docker.info(machine.disk).get("DockerRootDir") or "/var/lib/docker")
+    return Need(folder + "/", pin.size * _UNPACKED, pin.size // _BYTES_A_FILE)
 
 
 def keep_tag(pin: Pin) -> str:
