@@ -69,7 +69,7 @@ def _entries(desk: Desk, host: Host, gates: Sequence[str]) -> Iterator[tuple[str
                 for one in report.measurements
             }
             for report in run.reports
-            if report.part == instance.name
+            if _is_of(report.part, instance.name)
             and report.measurements
             and (not gates or {report.gate, report.kind} & set(gates))
         }
@@ -78,6 +78,11 @@ def _entries(desk: Desk, host: Host, gates: Sequence[str]) -> Iterator[tuple[str
             yield name, Entry(on, mine)
     if not found:
         raise RefusedError(f"{host.name}: {run.verb} {run.rollout} measured nothing of that")
+
+
+def _is_of(part: str, instance: str) -> bool:
+    """Say whether a part is an instance's own, or a service of its project."""
+    return part == instance or part.startswith(instance + ".")
 
 
 def _run(desk: Desk, host: Host) -> history.Measured:

@@ -251,3 +251,54 @@ def test_an_adopted_project_comes_back_as_it_was(
     assert launches(box) == same
     saw = "its images and policies; a bare up recreates nothing"
     prove("2 what was there", "fail over an adopted project", saw, told(said))
+
+
+def test_an_image_that_no_registry_has_is_brought(
+    project: Projects, boxes: list[Docked], registry: Registry, prove: Proofs
+) -> None:
+    """Pinned by id on the host that has it, brought to the one that lacks it, and run there."""
+    box, source = boxes
+    source.docker("tag", "lab/router:v2", "acme/router:dev")
+    wanted = source.inspect("acme/router:dev")["Id"]
+    extra = "images_on_host: ['acme/*']\nimages_from: shop\n"
+    path = "inventory/group_vars/all.yaml"
+    project.write(path, (project.folder / path).read_text() + extra)
+    project.fleet.describe(source.host)
+
+    said = rolled_out(project, box, registry.name("engine:v1"), "acme/router:dev")
+
+    assert images(box)["router"] == wanted
+    [brought] = {row["what"] for row in said.told("sending")} - {"runner", "blobs"}
+    prove("2 no registry", "roll out an image of another host", f"{brought} runs by id", told(said))
+
+
+def test_what_no_kept_release_needs_is_shown_then_deleted(
+    project: Projects, boxes: list[Docked], registry: Registry, prove: Proofs
+) -> None:
+    """A rejected release's image is nobody's; what a kept release names is never offered."""
+    box = boxes[0]
+    rolled_out(project, box, registry.name("engine:v1"), registry.name("router:v1"))
+    project.describe(box, registry.name("engine:v1"), registry.name("router:v2"), health_s=3)
+    accepted(project.pin(box))
+    project.change("project/haproxy/haproxy.cfg", "bind :8080", "bind :8089")
+    assert project.rollout(box).code == 1
+    kept, lost = box.docker("images", "--quiet", registry.name("router")).split(), "router"
+    assert len(kept) == 2, "the rejected release's image is still here"
+
+    shown = accepted(project.fleet.invoke("prune", box.host))
+
+    [row] = shown.told("host_pruned")
+    assert [one["kind"] for one in row["unneeded"]] == ["image"]
+    assert lost in row["unneeded"][0]["name"]
+    assert box.docker("images", "--quiet", registry.name("router")).split() == kept
+
+    done = accepted(project.fleet.invoke("prune", box.host, "--delete"))
+
+    assert done.told("host_pruned")[0]["unneeded"][0]["trouble"] == ""
+    assert len(box.docker("images", "--quiet", registry.name("router")).split()) == 1
+    assert (
+        accepted(project.fleet.invoke("prune", box.host)).told("host_pruned")[0]["unneeded"] == []
+    )
+    size = done.told("host_pruned")[0]["unneeded"][0]["size"]
+    saw = f"one image of {size // 1_000_000} MB gone, the accepted ones stay"
+    prove("3 prune", "delete what a rejected release left", saw)

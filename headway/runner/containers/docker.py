@@ -279,4 +279,3 @@ def _quoted(text: str) -> str:
     from urllib.parse import quote  # a look at units alone does without
 
     return quote(text, safe="")
-

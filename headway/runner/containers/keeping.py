@@ -1,7 +1,7 @@
 """Images that are kept by a tag of headway's own, and which of them no kept release names.
 
-A tag falls off by itself only where the image has another name: the last name of an image is the
-image, and that is `prune`'s to delete, told before it is done.
+A tag falls off by itself only where the image has another one, of somebody else. Without it nobody
+would know any more that headway brought the image here: that is `prune`'s to delete, told before.
 """
 
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ class Kept:
     size: int
 
     def is_last(self) -> bool:
-        """Say whether the image goes with this tag."""
-        return self.names == (self.tag,)
+        """Say whether nobody else has a tag on the image: it goes with this one."""
+        return all(name == self.tag or "@" in name for name in self.names)
 
 
 def unnamed(machine: Machine, releases: Iterable[Release]) -> Tuple[Kept, ...]:
@@ -47,7 +47,7 @@ def unnamed(machine: Machine, releases: Iterable[Release]) -> Tuple[Kept, ...]:
 
 
 def let_go(machine: Machine, releases: Iterable[Release]) -> None:
-    """Take the tags off that nobody needs, from images that have another name."""
+    """Take the tags off that nobody needs, from images that somebody else has tagged, too."""
     for kept in unnamed(machine, releases):
         if not kept.is_last():
             machine.run(["docker", "image", "rm", kept.tag], deadline_s=_RM_S)
@@ -64,7 +64,7 @@ def delete(machine: Machine, kept: Kept) -> None:
 
 def _deleted(kept: Kept) -> Iterator[str]:
     yield kept.tag
-    if all(name == kept.tag or "@" in name for name in kept.names):
+    if kept.is_last():
         yield from (name for name in kept.names if "@" in name)
 
 

@@ -52,10 +52,5 @@ def _unneeded(session: Session, releases: Tuple[Release, ...]) -> Iterator[Tuple
 
         for one in keeping.unnamed(machine, releases):
             name = next((other for other in one.names if other != one.tag), one.tag)
-            row = Unneeded("image", name, one.size if _goes(one.names) else 0)
+            row = Unneeded("image", name, one.size if one.is_last() else 0)
             yield row, lambda one=one: keeping.delete(machine, one)  # type: ignore[misc]
-
-
-def _goes(names: Tuple[str, ...]) -> bool:
-    """Say whether the image itself goes: nobody else has a tag on it."""
-    return sum("@" not in name for name in names) == 1
