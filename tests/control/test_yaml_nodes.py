@@ -148,3 +148,26 @@ def test_a_misfit_is_named_at_its_own_line(text: str, error: str) -> None:
 def test_a_fit_is_loaded() -> None:
     """The same loader as on the wire."""
     assert parse("g: {name: a, deadline_s: 3}", "f").load(Gate, ("g",)) == Gate("a", 3)
+
+
+def test_a_reader_may_say_what_bare_scalars_mean() -> None:
+    """Compose reads 22:22 as text, where Ansible reads 1342; quoted text is text either way."""
+    document = parse("a: 22:22\nb: '1'\nc: [yes, \"yes\"]\n", "f.yaml", plain=lambda text: (text,))
+    assert document.value == {("a",): ("22:22",), ("b",): "1", ("c",): [("yes",), "yes"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        (("a",), (1, 1, "")),
+        (("b", "c"), (2, 3, ">")),
+        (("b", "d", 1), (3, 6, "'")),
+        (("b", "x", "y"), (1, 2, "")),
+    ],
+)
+def test_a_path_tells_how_far_it_leads_and_how_text_is_quoted(
+    path: tuple[str | int, ...], place: tuple[int, int, str]
+) -> None:
+    """A folded string is read otherwise than it looks."""
+    text = "a: b\nb:\n  c: >\n    e\n  d: [1,\n    'f']\n"
+    assert parse(text, "f.yaml").spot.reached(path) == place

@@ -169,10 +169,10 @@ def override_text(pins: Mapping[str, str], labels: Mapping[str, Mapping[str, str
     for service in sorted({*pins, *labels}):
         lines.append(f"  {_quoted(service)}:")
         if service in pins:
-            lines.append(f"    image: {_quoted(pins[service])}")
+            lines.append(f"    image: {_value(pins[service])}")
         own = labels.get(service, {})
         lines.extend(["    labels:"] if own else [])
-        lines.extend(f"      {_quoted(name)}: {_quoted(own[name])}" for name in sorted(own))
+        lines.extend(f"      {_quoted(name)}: {_value(own[name])}" for name in sorted(own))
         if service not in pins and not own:
             lines[-1] += " {}"
     return "\n".join(lines) + "\n"
@@ -516,4 +516,9 @@ def _port(port: Any) -> str:  # noqa: ANN401
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text.replace("$", "$$"), ensure_ascii=False)
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _value(text: str) -> str:
+    """Quote text that Compose looks for variables in: it does so in values, not in keys."""
+    return _quoted(text.replace("$", "$$"))

@@ -79,7 +79,7 @@ def target(volume: Any) -> str:  # noqa: ANN401
 def _one(base: Any, over: Any, path: Path) -> Any:  # noqa: ANN401
     special = _SPECIAL.get(path[2:]) if path[:1] == ("services",) else None
     if special is not None:
-        return special(base, bare(over))
+        return special(_without(base, over), bare(over))
     if over is None:
         return base
     if isinstance(base, dict) and isinstance(over, dict):
@@ -87,6 +87,13 @@ def _one(base: Any, over: Any, path: Path) -> Any:  # noqa: ANN401
     if isinstance(base, list) and isinstance(over, list):
         return _added(base, bare(over))
     return bare(over)
+
+
+def _without(base: Any, over: Any) -> Any:  # noqa: ANN401
+    """Drop what a mapping resets from the mapping below it; a list keeps it, as with Compose."""
+    if not isinstance(base, dict) or not isinstance(over, dict):
+        return base
+    return {key: one for key, one in base.items() if not isinstance(over.get(key), Reset)}
 
 
 def _replaced(_base: Any, over: Any) -> Any:  # noqa: ANN401

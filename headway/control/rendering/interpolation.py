@@ -2,6 +2,7 @@
 
 The grammar is Compose's own (compose-go, template/template.go): $X, ${X}, ${X:-d}, ${X-d}, ${X:?e},
 ${X?e}, ${X:+r}, ${X+r}, $$ for a dollar; defaults and replacements may hold variables themselves.
+Any other dollar stands for itself.
 """
 
 import re
@@ -13,7 +14,7 @@ _OPERATOR = re.compile(r":?[-?+]")
 
 
 class TemplateError(ValueError):
-    """A dollar that begins nothing, or a variable that must be given and is not."""
+    """A ${ } that is no variable, or a variable that must be given and is not."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +61,26 @@ def _variable(rest: str, env: Mapping[str, str]) -> tuple[Filled, str]:
         return _braced(rest[1:end], env), rest[end + 1 :]
     name = _NAME.match(rest)
     if name is None:
-        problem = f"${rest[:1]} is no variable; write $$ for a dollar"
-        raise TemplateError(problem)
+        return Filled("$"), rest
     return _plain(name[0], env), rest[name.end() :]
 
 
 def _closing(rest: str) -> int:
-    depth = 0
-    for at, char in enumerate(rest):
-        depth += {"{": 1, "}": -1}.get(char, 0)
-        if depth == 0:
-            return at
-    problem = f"${rest[:40]} is not closed; write $$ for a dollar"
-    raise TemplateError(problem)
+    """Find the brace that closes; as Compose counts, a brace right behind another is overlooked."""
+    depth, at = 0, 0
+    while at < len(rest):
+        if rest[at] == "}":
+            depth -= 1
+            if depth == 0:
+                return at
+        if rest[at] == "{":
+            depth += 1
+            at += 1
+        at += 1
+    if "}" not in rest:
+        problem = f"${rest[:40]} is not closed; write $$ for a dollar"
+        raise TemplateError(problem)
+    return rest.rindex("}")
 
 
 def _plain(name: str, env: Mapping[str, str]) -> Filled:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 ENDS = ";&|<>"
 _BLANKS = " \t\r\n"
-_ESCAPES = {"t": "\t", "n": "\n"}
 
 
 class SplitError(ValueError):
@@ -29,7 +28,7 @@ def split(text: str) -> Split:
 
 
 class _Splitter:
-    """The state between two characters: `quote` is the open one, "(" stands for $( )."""
+    """The state between two characters: `quote` is what is open, a quote within ` among them."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -45,7 +44,7 @@ class _Splitter:
                 return Split(tuple(self.words), text[at:])
             self._take(char)
         if self.quote or self.escaped:
-            missing = f"{self.quote} is not closed" if self.quote else "it ends in a backslash"
+            missing = f"{self.quote[-1]} is not closed" if self.quote else "it ends in a backslash"
             raise SplitError(missing)
         self._end()
         return Split(tuple(self.words))
@@ -53,8 +52,8 @@ class _Splitter:
     def _take(self, char: str) -> None:
         if self.escaped:
             self.escaped = False
-            self._add(_ESCAPES.get(char, char))
-        elif char == "\\" and self.quote != "'":
+            self._add(char)
+        elif char == "\\" and not self.quote.endswith("'"):
             self.escaped = True
         elif char in _BLANKS:
             if self.quote:
@@ -63,9 +62,11 @@ class _Splitter:
                 self._end()
         elif char in "()" and self.quote in ("", "("):
             self._parenthesis(char)
-        elif char in "'\"" and self.quote in ("", char):
-            self.begun = self.begun or bool(self.quote)
-            self.quote = "" if self.quote else char
+        elif char in "'\"" and self.quote.endswith(char):
+            self.begun = True
+            self.quote = self.quote[:-1]
+        elif char in "'\"" and self.quote in ("", "`"):
+            self.quote += char
         else:
             if char == "`" and self.quote in ("", "`"):
                 self.quote = "" if self.quote else char
