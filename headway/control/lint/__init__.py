@@ -8,8 +8,9 @@ from headway.control.errors import ConfigError
 from headway.control.fleet import Fleet
 from headway.control.inventory.connection import unheeded
 from headway.control.inventory.model import Host
-from headway.control.lint.finding import Finding, Hits, finding
+from headway.control.lint.finding import Finding, Hits, finding, place
 from headway.control.lint.rendered import rendered_findings
+from headway.control.lint.routers import router_hits
 from headway.control.lint.scripts import script_hits
 from headway.control.lint.units import text_hits, unit_hits
 from headway.control.lint.urls import url_hits
@@ -79,6 +80,7 @@ def file_findings(fleet: Fleet, path: Path) -> Iterator[Finding]:
 def _rules(path: Path, text: str) -> Iterator[Callable[[str], Hits]]:
     plain = path.name.removesuffix(".j2")
     yield url_hits
+    yield router_hits
     if plain.endswith(".sh") or _is_script(path):
         yield script_hits
     if plain.endswith(UNITS) or "[Service]" in text:
@@ -122,12 +124,6 @@ def from_error(error: ConfigError) -> Finding:
     """Tell what rendering would refuse."""
     file, line = place(error.where)
     return Finding(file, line, "config", error.problem, error.hint)
-
-
-def place(where: str) -> tuple[str, int]:
-    """Take FILE:LINE apart; a place without a line has line 0."""
-    file, colon, line = where.rpartition(":")
-    return (file, int(line)) if colon and line.isdecimal() else (where, 0)
 
 
 def _closed(secret: Secret) -> str:

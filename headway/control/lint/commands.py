@@ -38,8 +38,13 @@ def command_findings(text: str, unit: str) -> Found:
         yield from _shell_words(argv[1:])
         yield from _variables(argv[1:])
     yield from _specifiers(text, unit)
-    yield from _secrets(argv[1:])
-    yield from _options(argv)
+    yield from argv_findings(argv[1:], engine_of(" ".join(argv[:4])))
+
+
+def argv_findings(argv: tuple[str, ...], engine: str) -> Found:
+    """Judge arguments as they are passed on, those of an engine ("" for none) by its options."""
+    yield from _secrets(argv)
+    yield from _options(argv, engine)
 
 
 def engine_of(command: str) -> str:
@@ -78,9 +83,8 @@ def _secrets(argv: tuple[str, ...]) -> Found:
             yield "secret-in-argv", word.partition("=")[0]
 
 
-def _options(argv: tuple[str, ...]) -> Found:
+def _options(argv: tuple[str, ...], engine: str) -> Found:
     """Judge the options of a known engine: another program may want one several times."""
-    engine = engine_of(" ".join(argv[:4]))
     if not engine:
         return
     long = engines.engine(engine).options

@@ -37,6 +37,13 @@ class Finding:
 
 WARNINGS = frozenset(
     {
+        "cards-all",
+        "check-path-root",
+        "image-default",
+        "no-stop-grace",
+        "secret-in-inspect",
+        "start-period-short",
+        "variable-unset",
         "base-url-without-version",
         "exec-variable-split",
         "no-stop-timeout",
@@ -54,3 +61,14 @@ def finding(file: str, line: int, rule: str, detail: str = "") -> Finding:
     what = f"{detail}: {about.sentence}" if detail else about.sentence
     severity = "warning" if rule in WARNINGS else "error"
     return Finding(file, line, rule, what, about.help, severity)
+
+
+def placed(where: str, rule: str, detail: str = "") -> Finding:
+    """Make a finding at FILE:LINE."""
+    return finding(*place(where), rule, detail)
+
+
+def place(where: str) -> tuple[str, int]:
+    """Take FILE:LINE apart; a place without a line has line 0."""
+    file, colon, line = where.rpartition(":")
+    return (file, int(line)) if colon and line.isdecimal() else (where, 0)

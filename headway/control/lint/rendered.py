@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from headway.control.fleet import Fleet
 from headway.control.lint.environments import environment_findings, plain_secrets
 from headway.control.lint.finding import Finding, Hit, finding
+from headway.control.lint.routers import router_hits
 from headway.control.lint.units import unit_hits
 from headway.control.lint.urls import url_hits
 from headway.control.rendering.render import Rendered
@@ -62,7 +63,7 @@ def _file(made: Rendered, one: File, *, environment_of_unit: bool) -> Iterator[F
     number = int(line) if line.isdecimal() else 0
     text = content.decode(errors="replace")
     if not one.blob.secret:
-        for hit in url_hits(text):
+        for hit in (*url_hits(text), *router_hits(text)):
             yield finding(source, number, hit.rule, f"{one.path}: {hit.detail}")
     if environment_of_unit or one.path.endswith(".env"):
         values = environment(text)

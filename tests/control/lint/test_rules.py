@@ -9,9 +9,12 @@ import yaml
 
 from headway.control.lint.environments import environment_findings
 from headway.control.lint.finding import WARNINGS, Hit, finding
+from headway.control.lint.routers import router_hits
 from headway.control.lint.scripts import script_hits
+from headway.control.lint.stacks import stack_findings, supervisor_hits, unit_starts
 from headway.control.lint.units import seconds, text_hits, unit_hits
 from headway.control.lint.urls import url_hits
+from headway.control.rendering.compose import Project, read
 from headway.wire.findings import known
 
 CASES = Path(__file__).parents[2] / "cases" / "lint"
@@ -26,6 +29,7 @@ def cases(file: str) -> dict[str, Case]:
 
 
 SCRIPTS, UNITS, TEXTS = cases("scripts.yaml"), cases("units.yaml"), cases("texts.yaml")
+ROUTERS, STACKS = cases("routers.yaml"), cases("stacks.yaml")
 
 
 def check(case: Case, hits: list[Hit]) -> None:
@@ -55,6 +59,39 @@ def test_units(name: str) -> None:
 def test_texts(name: str) -> None:
     """URLs in any text file."""
     check(TEXTS[name], list(url_hits(TEXTS[name]["text"])))
+
+
+@pytest.mark.parametrize("name", ROUTERS)
+def test_routers(name: str) -> None:
+    """Router configs: what becomes of a path on its way."""
+    check(ROUTERS[name], list(router_hits(ROUTERS[name]["text"])))
+
+
+def project(case: Case) -> Project:
+    """Read the Compose files of a case, named a.yaml and b.yaml."""
+    named = zip(("a.yaml", "b.yaml"), case["files"], strict=False)
+    return read(list(named), case.get("env", {}))
+
+
+@pytest.mark.parametrize("name", [name for name in STACKS if "unit" not in STACKS[name]])
+def test_stacks(name: str) -> None:
+    """Compose projects, at FILE:LINE."""
+    case = STACKS[name]
+    engines = {
+        service: (engine, load) for service, (engine, load) in case.get("engines", {}).items()
+    }
+    options = {"owns": case.get("owns"), "secrets": case.get("secrets", ())}
+    told = list(stack_findings(project(case), engines=engines, **options))
+    assert [[f"{one.file}:{one.line}", one.rule] for one in told] == case.get("finds", [])
+    assert all(one.instead for one in told)
+
+
+@pytest.mark.parametrize("name", [name for name in STACKS if "unit" in STACKS[name]])
+def test_supervisors(name: str) -> None:
+    """A unit that runs `docker compose up`."""
+    case = STACKS[name]
+    assert unit_starts(case["unit"])
+    check(case, list(supervisor_hits(case["unit"], project(case))))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +152,8 @@ def test_every_rule_has_a_case_and_a_place_in_the_docs() -> None:
     """docs/lint.md lists what is looked for, and each of it was seen to be found."""
     found = {
         rule
-        for case in (*SCRIPTS.values(), *UNITS.values(), *TEXTS.values())
+        for kind in (SCRIPTS, UNITS, TEXTS, ROUTERS, STACKS)
+        for case in kind.values()
         for _, rule in case.get("finds", [])
     }
     fleets = cases("fleets.yaml").values()
