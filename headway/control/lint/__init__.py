@@ -15,8 +15,9 @@ from headway.control.lint.scripts import script_hits
 from headway.control.lint.units import text_hits, unit_hits
 from headway.control.lint.urls import url_hits
 from headway.control.rendering import roles
-from headway.control.rendering.render import Rendered, render
+from headway.control.rendering.render import Rendered, by_pins, render
 from headway.control.secrets import Secret
+from headway.wire.resources import Pin
 
 __all__ = ["Finding", "faults", "lint"]
 
@@ -112,11 +113,22 @@ def _host_findings(fleet: Fleet, host: Host) -> Iterator[Finding]:
         for where, what in unheeded(values):
             file, line = place(where)
             yield Finding(file, line, "ansible-variable", what, "", "warning")
+    unpinned: list[ConfigError] = []
+    pinned = by_pins(fleet, host)
+
+    def pin(ref: str, where: str, instance: str, service: str) -> Pin:
+        try:
+            return pinned(ref, where, instance, service)
+        except ConfigError as error:
+            unpinned.append(error)
+            return Pin(ref)
+
     try:
-        made = render(fleet, host, reveal=_closed)
+        made = render(fleet, host, reveal=_closed, pin=pin)
     except ConfigError as error:
         yield from_error(error)
         return
+    yield from map(from_error, unpinned)
     yield from rendered_findings(fleet, made)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from headway.control.errors import ConfigError
 from headway.control.inventory.model import Value
 from headway.control.rendering import authoring
+from headway.control.rendering.compose import Project
 from headway.control.rendering.env_file import env_text
 from headway.control.rendering.options import Row
 from headway.control.rendering.roles import WHEN, Entry, decimals
@@ -49,6 +50,14 @@ class Owned:
     keys: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Composed:
+    """A Compose project as it was read, and what the role says of each service it owns."""
+
+    project: Project
+    owns: Mapping[str, Mapping[str, Any]]
+
+
 @dataclass
 class Maker:
     """Makes the resources of one part, in order, and gathers what they refer to.
@@ -57,7 +66,7 @@ class Maker:
     `blobs` are bytes by hash; `texts` says where in the fleet a path on the host is written;
     `secrets` are those that went in, with the name each goes by; `argv` is the command line of
     each unit, `written` the units whose command line was made of options; `services` are those of
-    a Compose project that are headway's.
+    a Compose project that are headway's, `projects` the ones they stand in, by name.
     """
 
     sources: Sources
@@ -70,6 +79,7 @@ class Maker:
     argv: dict[str, tuple[Row, ...]] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
     services: dict[str, Owned] = field(default_factory=dict)
+    projects: dict[str, Composed] = field(default_factory=dict)
     env_names: list[str] = field(default_factory=list)
 
     def make(self, entry: Entry) -> Made:

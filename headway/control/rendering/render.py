@@ -14,7 +14,7 @@ from headway.control.inventory.model import CLASS, Host, Instance, Value
 from headway.control.near import near
 from headway.control.rendering import roles
 from headway.control.rendering.machine_class import CLASSES, MACHINE, machine_of
-from headway.control.rendering.maker import Maker, typed
+from headway.control.rendering.maker import Composed, Maker, typed
 from headway.control.rendering.roles import GATE_KEYS, GATE_OWN, SERVICE, WITH, Entry
 from headway.control.rendering.scope import Scope, secrets_in
 from headway.control.rendering.sources import Sources
@@ -38,7 +38,7 @@ class Rendered:
 
     `secret_values` is for the Redactor. `sources` says where in the fleet a path on the host is
     written: the FILE it is made of, or FILE:LINE of the role. `commands` says where the options
-    of a unit's command line are.
+    of a unit's command line are. `projects` are the Compose projects, by name.
     """
 
     host: str
@@ -48,6 +48,7 @@ class Rendered:
     secret_values: tuple[str, ...] = field(repr=False)
     sources: Mapping[str, str]
     commands: Mapping[str, str]
+    projects: Mapping[str, Composed] = field(repr=False)
 
 
 def render(
@@ -62,7 +63,7 @@ def render(
     `reveal` opens secrets: lint passes one that does not. `pin` gives what an image is, by its
     reference, FILE:LINE, instance and service: pins.yaml where nobody passes one.
     """
-    pinned = pin or _by_pins(fleet, host)
+    pinned = pin or by_pins(fleet, host)
     made = [_Instance(fleet, host, instance, reveal, pinned) for instance in host.instances]
     made.sort(key=lambda one: one.role.file.order)
     by_instance = [(one, one.parts()) for one in made]
@@ -78,6 +79,7 @@ def render(
         tuple(sorted({reveal(secret) for _, secret in secrets})),
         {path: shown for one in made for path, shown in one.maker.texts.items()},
         {unit: one.options_at for one in made for unit in one.maker.written},
+        {name: project for one in made for name, project in one.maker.projects.items()},
     )
 
 
@@ -269,7 +271,7 @@ def service_part(instance: str, service: str) -> str:
     return f"{instance}.{service}"
 
 
-def _by_pins(fleet: Fleet, host: Host) -> Pinned:
+def by_pins(fleet: Fleet, host: Host) -> Pinned:
     """Give what pins.yaml says an image is; it is read when a first image is asked for."""
 
     def pinned(ref: str, where: str, instance: str, service: str) -> Pin:

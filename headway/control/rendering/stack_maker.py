@@ -14,7 +14,7 @@ from headway.control.errors import ConfigError
 from headway.control.inventory.model import Value
 from headway.control.near import near
 from headway.control.rendering import authoring, compose, dotenv
-from headway.control.rendering.maker import Made, Maker, Owned, absolute, variables
+from headway.control.rendering.maker import Composed, Made, Maker, Owned, absolute, variables
 from headway.control.rendering.unit_maker import rows_of
 from headway.wire import resources as wire
 
@@ -38,6 +38,7 @@ def stack(maker: Maker, one: authoring.Stack, at: Value) -> Made:
     env_file, env = laid.environment()
     mounted = [laid.file(name, "mounts") for entry in one.mounts for name in laid.within(entry)]
     project = compose.read(texts, env)
+    maker.projects[one.project] = Composed(project, one.owns)
     services = {name: _service(project, name, at) for name in one.owns}
     pins = {
         name: maker.pin(text.image, project.at("services", name, "image"), name)
