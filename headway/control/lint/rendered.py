@@ -6,7 +6,6 @@ from headway.control.fleet import Fleet
 from headway.control.lint.environments import environment_findings, plain_secrets
 from headway.control.lint.finding import Finding, Hit, finding
 from headway.control.lint.routers import router_hits
-from headway.control.lint.stacks import engine_in, stack_findings, supervisor_hits, unit_starts
 from headway.control.lint.units import unit_hits
 from headway.control.lint.urls import url_hits
 from headway.control.rendering.render import Rendered
@@ -41,21 +40,23 @@ def rendered_findings(fleet: Fleet, made: Rendered) -> Iterator[Finding]:
 
 def _stack(fleet: Fleet, made: Rendered, stack: Stack) -> Iterator[Finding]:
     """Judge the services of a project that are headway's, and the units that start it, too."""
+    from headway.control.lint import stacks  # fleets without stacks do without
+
     composed = made.projects[stack.project]
     loading = {
-        name: (engine_in(composed.project.services[name]), float(keys["load_s"]))
+        name: (stacks.engine_in(composed.project.services[name]), float(keys["load_s"]))
         for name, keys in composed.owns.items()
         if type(keys.get("load_s")) in (int, float)
     }
-    yield from stack_findings(
+    yield from stacks.stack_findings(
         composed.project, owns=stack.owns, engines=loading, secrets=made.secret_values
     )
     for unit in (one for part in made.release.parts for one in part.resources):
         if isinstance(unit, Unit):
             text = _whole(made, unit)
             names = (stack.directory, *stack.files, f"-p {stack.project}")
-            if unit_starts(text) and any(name in text for name in names):
-                for hit in supervisor_hits(text, composed.project):
+            if stacks.unit_starts(text) and any(name in text for name in names):
+                for hit in stacks.supervisor_hits(text, composed.project):
                     yield _placed(fleet, made.sources[unit_path(unit.name)], hit)
 
 

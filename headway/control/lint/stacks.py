@@ -58,16 +58,16 @@ def stack_findings(
 ) -> Found:
     """Judge the services of a project, or those of `owns`.
 
-    `engines` says of a service which engine it is ("" for none) and how many seconds loading
-    takes; other services are engines if their image or command says so. `secrets` are values that
-    must not be shown (or what stands for them).
+    `engines` says of a service which engine it is ("" for none that is known) and how many seconds
+    loading takes, 0 for what is no engine; other services are engines if their image or command
+    says so. `secrets` are values that must not be shown (or what stands for them).
     """
     for service in project.services.values():
         if owns is not None and service.name not in owns:
             continue
         engine, load_s = (engines or {}).get(service.name, (engine_in(service), 0.0))
         seen = Seen(project, service, engine, load_s, secrets)
-        for rule in (*ALWAYS, *(ENGINE if engine else ())):
+        for rule in (*ALWAYS, *(ENGINE if engine or load_s else ())):
             yield from rule(seen)
     for one in project.unset:
         yield placed(one.where, "variable-unset", one.variable)

@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headway.control.errors import ConfigError
 from headway.control.inventory.model import Value
 from headway.control.rendering import authoring
-from headway.control.rendering.compose import Project
 from headway.control.rendering.env_file import env_text
 from headway.control.rendering.options import Row
 from headway.control.rendering.roles import WHEN, Entry, decimals
@@ -24,6 +23,9 @@ from headway.control.rendering.unit_file import TextError
 from headway.control.secrets import Secret
 from headway.wire import resources as wire
 from headway.wire.loader import WireError, canonical, load
+
+if TYPE_CHECKING:
+    from headway.control.rendering.compose import Project  # fleets without stacks do without
 
 Made = tuple[wire.Resource, ...]
 
@@ -54,7 +56,7 @@ class Owned:
 class Composed:
     """A Compose project as it was read, and what the role says of each service it owns."""
 
-    project: Project
+    project: "Project"
     owns: Mapping[str, Mapping[str, Any]]
 
 
