@@ -21,11 +21,11 @@ HEAVY = ("paramiko", "fabric", "rich", "jinja2", "sqlite3", "headway.control.yam
 NAMES = (
     *("rollout", "rollback", "plan", "status", "history", "adopt", "check", "facts", "restart"),
     *("hold", "park", "unpark", "resume", "accept", "abort", "lint", "inventory", "evict"),
-    *("baseline", "sweep", "pin"),
+    *("baseline", "sweep", "pin", "prune"),
 )
 ACTING = (
     *("rollout", "rollback", "restart", "sweep", "evict", "adopt", "park", "unpark"),
-    *("hold", "resume", "accept", "abort", "check", "pin"),
+    *("hold", "resume", "accept", "abort", "check", "pin", "prune"),
 )
 
 

@@ -57,10 +57,15 @@ class Peer:
 def peer(host: str, looked: Looked, role: str) -> Peer:
     """Judge by what a host says whether its instances of a role are accepted and up now.
 
-    A host that never had an accepted release, or is parked on purpose, is not expected to serve.
+    A host that never had an accepted release, or is parked on purpose, is not expected to serve;
+    neither is a part that starts nothing.
     """
     state = looked.state
-    parts = [part.name for part in looked.accepted.parts if part.role == role and part.subject]
+    parts = [
+        part.name
+        for part in looked.accepted.parts
+        if part.role == role and (part.subject or part.name in looked.alive)
+    ]
     if not parts or state.parked is not None:
         return Peer(host, counts=False)
     if state.phase is not Phase.IDLE:
