@@ -282,6 +282,57 @@ def history(desk: Desk, *, last: str = "20") -> Exit:
     return show(desk, whole("last", last))
 
 
+@looks
+def show(desk: Desk, release: str) -> Exit:
+    """Show what a release holds, and what was measured of it.
+
+    invoke show 3f9a12c04b7e
+    invoke show gpu1
+    """
+    from headway.control.oncall.showing import show as work
+
+    return work(desk, release)
+
+
+@looks
+def diff(desk: Desk, before: str, after: str) -> Exit:
+    """Show in what two releases differ: options, resources, files.
+
+    invoke diff 77c0d1e2f3a4 3f9a12c04b7e      (exit 0: in nothing, 10: they differ)
+    invoke diff gpu1 gpu2
+    """
+    from headway.control.oncall.showing import diff as work
+
+    return work(desk, before, after)
+
+
+@acts
+def logs(
+    desk: Desk, *, part: str = "", launch: str = "current", grep: str = "", last: str = "200"
+) -> Exit:
+    """Show the lines of one launch of a part, and of no other.
+
+    invoke logs --host gpu1
+    invoke logs --host gpu1 --launch previous --grep 'error|NCCL' --last 0
+    """
+    from headway.control.oncall.logs import logs as work
+    from headway.wire.talk import Logs
+
+    return work(desk, Logs(part, launch, grep, whole("last", last)))
+
+
+@reads
+def trend(desk: Desk, *, metric: str = "decode", last: str = "200") -> Exit:
+    """Show how a measurement moved over releases, a line a host.
+
+    invoke trend --metric decode
+    invoke trend --metric ttft --host gpu1
+    """
+    from headway.control.oncall.trend import trend as work
+
+    return work(desk, metric, whole("last", last))
+
+
 @reads
 def baseline(desk: Desk, *, gate: tuple[str, ...] = ()) -> Exit:
     """Show pinned measurements; with --host, pin what it measured last.
@@ -344,6 +395,7 @@ def inventory(desk: Desk) -> Exit:
 VERBS = (
     *(rollout, rollback, restart, sweep, evict, adopt, park, unpark),
     *(hold, resume, accept, abort),
-    *(check, plan, status, facts, history, baseline, pin, prune, lint, inventory),
+    *(check, plan, status, history, show, diff, logs, trend),
+    *(facts, baseline, pin, prune, lint, inventory),
 )
 namespace = Collection(*VERBS)

@@ -6,11 +6,16 @@ HELP, and see to it that the verb ends with one line and the right exit code.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+import sys
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature
 from typing import Any
 
 from invoke.context import Context
+from invoke.exceptions import Exit as InvokeExit
+from invoke.parser.argument import Argument
+from invoke.parser.context import ParserContext
 from invoke.tasks import Task, task
 
 from headway.control.desk import Desk
@@ -48,7 +53,13 @@ HELP: Mapping[str, str] = {
     "repin": "look up again what is pinned, and say what moved",
     "on_host": "images that no registry has, by reference or pattern ('acme/*'); repeatable",
     "set": "a variable and its values: draft_depth=0..6, options.max_num_seqs=16,32,64",
-    "last": "how many entries, newest first",
+    "last": "how many of the newest (default: what fits a person; 0 is all)",
+    "release": "a release's id, or how it begins; a host's name is the release it stands on",
+    "before": "a release's id, or how it begins, or a host's name",
+    "after": "a release's id, or how it begins, or a host's name",
+    "launch": "current, previous, or how an InvocationID begins",
+    "grep": "a regular expression that lines have to match",
+    "metric": "a gate, a kind of gate, or a measurement: decode, ttft, tokens_s",
 }
 """Every option's help, once."""
 
@@ -132,12 +143,44 @@ def _task(body: Body, shared: Mapping[str, Any], *, named: bool) -> Task[Any]:
     verb.__signature__ = Signature(  # type: ignore[attr-defined]
         [Parameter("context", Parameter.POSITIONAL_OR_KEYWORD)]
         + [
-            # Invoke makes a list of an iterable's default None, but breaks on a tuple.
+            # Invoke makes a list of an iterable's default None, but breaks on a tuple; what has
+            # no default, it takes by its place.
             Parameter(name, Parameter.KEYWORD_ONLY, default=None if value == () else value)
             for name, value in defaults.items()
         ]
     )
     lists = [name for name, value in defaults.items() if value == ()]
     help_ = {name: HELP[name] for name in defaults}
-    made: Task[Any] = task(iterable=lists, auto_shortflags=False, help=help_)(verb)
+    made: Task[Any] = task(klass=Verb, iterable=lists, auto_shortflags=False, help=help_)(verb)
     return made
+
+
+class Verb(Task[Any]):
+    """A task that answers `--help` where it wants a word by its place, too."""
+
+    def get_arguments(self, ignore_unknown_help: bool | None = None) -> list[Argument]:  # noqa: FBT001
+        """Give its options; what goes by its place is a Place."""
+        found: list[Argument] = super().get_arguments(ignore_unknown_help)
+        return [Place(self, one, found) if one.positional else one for one in found]
+
+
+class Place(Argument):
+    """A word that goes by its place: Invoke would take `--help` for it."""
+
+    def __init__(self, verb: Verb, plain: Argument, beside: Sequence[Argument]) -> None:
+        super().__init__(names=plain.names, help=plain.help, positional=True)
+        self._verb = verb
+        self._beside = beside
+
+    def set_value(self, value: Any, cast: bool = True) -> None:  # noqa: ANN401, FBT001, FBT002
+        """Take the word; asked for help, print it as Invoke does and leave."""
+        if value not in ("--help", "-h"):
+            super().set_value(value, cast)
+            return
+        words = " ".join(one.name or "" for one in self._beside if one.positional).upper()
+        promise = textwrap.indent(inspect.getdoc(self._verb.body) or "", "  ")
+        sys.stdout.write(f"Usage: invoke {self._verb.name} {words} [--options]\n\n")
+        sys.stdout.write(f"Docstring:\n{promise}\n\nOptions:\n")
+        for flag, text in ParserContext(args=self._beside).help_tuples():
+            sys.stdout.write(f"  {flag:<24}{text}\n")
+        raise InvokeExit(code=0)

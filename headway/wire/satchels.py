@@ -26,6 +26,7 @@ SATCHELS: Dict[str, Tuple[str, ...]] = {
         *(f"headway/runner/resources/{name}.py" for name in ("stack", "service", "image")),
         _CHECKS + "images.py",
     ),
+    "reading": ("headway/runner/reading/",),
     "acceptance": tuple(_CHECKS + name for name in _ACCEPTANCE),
 }
 

@@ -23,7 +23,7 @@ from headway.wire.cards import CardsSeen, Holder, KernelLog
 from headway.wire.event import Answer, Event
 from headway.wire.gate import Criteria
 from headway.wire.loader import Json
-from headway.wire.record import Orders, State
+from headway.wire.record import Orders, State, Transition
 from headway.wire.release import Release
 from headway.wire.resources import Blob
 
@@ -80,7 +80,8 @@ class Look:
     With `release`, say what differs from it, too (for plan). `units` names units to observe that
     no release holds (for adopt). With `health`, ask the health gates once (for the floor). With
     `kernel`, say what the driver complained of in the kernel's log (told to a node, for its
-    containers). With `facts` or `kernel` alone nothing is compared with the record.
+    containers). With `facts` or `kernel` alone nothing is compared with the record. With `engines`,
+    ask engines what they count.
     """
 
     release: Optional[Release] = None
@@ -89,6 +90,33 @@ class Look:
     facts: bool = False
     health: bool = False
     kernel: bool = False
+    engines: bool = False
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Say what the record holds of releases and transitions; nothing else of the host is looked at.
+
+    `releases` are ids or their beginnings, or "accepted" for the one that stands; of the newest
+    `transitions` all events are told, and what a failed release left.
+    """
+
+    releases: Tuple[str, ...] = ()
+    transitions: int = 0
+
+
+@dataclass(frozen=True)
+class Logs:
+    """Say the lines of one launch of a part.
+
+    `part` "" is the host's only one. `launch` is "current", "previous", or the beginning of an
+    InvocationID. `grep` is a regex that a line has to match; `last` 0 is all of them.
+    """
+
+    part: str = ""
+    launch: str = "current"
+    grep: str = ""
+    last: int = 0
 
 
 @dataclass(frozen=True)
@@ -167,7 +195,21 @@ class Request:
 
 
 Order = Union[
-    Rollout, Rollback, Repair, Sweep, Look, Follow, Check, Adopt, Park, Prune, Evict, Free, Request
+    Rollout,
+    Rollback,
+    Repair,
+    Sweep,
+    Look,
+    Recall,
+    Logs,
+    Follow,
+    Check,
+    Adopt,
+    Park,
+    Prune,
+    Evict,
+    Free,
+    Request,
 ]
 
 
@@ -190,6 +232,8 @@ FromController = Union[
     Repair,
     Sweep,
     Look,
+    Recall,
+    Logs,
     Follow,
     Check,
     Adopt,
@@ -260,6 +304,22 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Serving:
+    """What an engine counts of itself right now; None: it does not show that.
+
+    `tokens_s` is what it generated over half a second, `kv_permille` how full its KV cache is.
+    `sentence` says why nothing could be read, "" where it was.
+    """
+
+    engine: str
+    running: Optional[int] = None
+    waiting: Optional[int] = None
+    kv_permille: Optional[int] = None
+    tokens_s: Optional[int] = None
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
 class Looked:
     """What the host records and what is so.
 
@@ -268,6 +328,7 @@ class Looked:
     NRestarts by part; `releases` the kept releases, newest first; `history` transitions as their
     last words, newest first; `facts` what the machine is; `cards` and `kernel` (what its log
     has of them) are None where it shows no NVIDIA driver, or was not asked.
+    `serving` are engines by part.
     """
 
     state: State
@@ -281,6 +342,7 @@ class Looked:
     facts: Dict[str, Json] = field(default_factory=dict)
     cards: Optional[CardsSeen] = None
     kernel: Optional[KernelLog] = None
+    serving: Dict[str, Serving] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -301,6 +363,50 @@ class Pruned:
     """What no kept release needs, or what was deleted of it."""
 
     unneeded: Tuple[Unneeded, ...] = ()
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """A transition as the host recorded it; `left` is what a failed release left, text by file."""
+
+    transition: Transition
+    events: Tuple[Event, ...] = ()
+    left: Dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """What the record holds; `texts` are files by the hash of their bytes, no secret among them."""
+
+    state: State
+    releases: Tuple[Release, ...] = ()
+    texts: Dict[str, str] = field(default_factory=dict)
+    transitions: Tuple[Remembered, ...] = ()
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """A line of a launch and when it was written, in Unix microseconds. `own`: not by systemd."""
+
+    at_us: int
+    priority: int
+    own: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Logged:
+    """Lines of one launch, oldest first; it is said again and again until all are told.
+
+    `incomplete` says why lines are lost, "" where none is; `skipped` older ones were left out.
+    """
+
+    part: str
+    unit: str
+    launch: str
+    lines: Tuple[LogLine, ...] = ()
+    skipped: int = 0
+    incomplete: str = ""
 
 
 @dataclass(frozen=True)
@@ -331,4 +437,6 @@ class Trouble:
     sentence: str
 
 
-FromHost = Union[Hello, Wanting, Missing, Said, Looked, Pruned, Freed, Done, Trouble]
+FromHost = Union[
+    Hello, Wanting, Missing, Said, Looked, Recalled, Logged, Pruned, Freed, Done, Trouble
+]

@@ -22,10 +22,11 @@ NAMES = (
     *("rollout", "rollback", "plan", "status", "history", "adopt", "check", "facts", "restart"),
     *("hold", "park", "unpark", "resume", "accept", "abort", "lint", "inventory", "evict"),
     *("baseline", "sweep", "pin", "prune"),
+    *("show", "diff", "logs", "trend"),
 )
 ACTING = (
     *("rollout", "rollback", "restart", "sweep", "evict", "adopt", "park", "unpark"),
-    *("hold", "resume", "accept", "abort", "check", "pin", "prune"),
+    *("hold", "resume", "accept", "abort", "check", "pin", "prune", "logs"),
 )
 
 
@@ -95,6 +96,16 @@ def test_a_verb_that_acts_on_hosts_refuses_to_guess_which(name: str, tmp_path: P
         f"         say which: invoke {name} --host NAME, a group, or all",
     ]
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_is_given_on_every_verb(name: str) -> None:
+    """`VERB --help` shows the promise, the example and each option, words by place included."""
+    done = _headway(name, "--help")
+    assert done.returncode == 0, done.stderr
+    assert f"invoke {name}" in done.stdout
+    arguments = verbs.namespace[name].get_arguments()
+    assert [one for one in arguments if one.names[0] not in done.stdout] == []
 
 
 @pytest.mark.parametrize(

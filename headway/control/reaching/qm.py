@@ -17,7 +17,7 @@ from headway.wire.loader import kind_of
 from headway.wire.marks import HELLO_MARK
 from headway.wire.talk import Order
 
-CARRIED = frozenset({"look", "evict", "diagnose"})
+CARRIED = frozenset({"look", "recall", "logs", "evict", "diagnose"})
 """The orders that are one question and one answer: nothing has to be said while they last."""
 
 

@@ -38,3 +38,19 @@ def size(count: int) -> str:
 def _two(ms: int, large: int, large_name: str, small: int, small_name: str) -> str:
     rest = ms % large // small
     return f"{ms // large} {large_name}" + (f" {rest:02} {small_name}" if rest else "")
+
+
+_UNITS = {
+    "milli-tokens/s": ("tok/s", 1000),
+    "milli-tokens": ("tok/step", 1000),
+    "us": ("ms", 1000),
+    "ms": ("s", 1000),
+}
+
+
+def measured(value: int, unit: str) -> str:
+    """Write a measurement in the unit that people think in: 98765 milli-tokens/s is 98.8 tok/s."""
+    if unit == "bytes":
+        return size(value) if value >= 0 else f"-{size(-value)}"
+    shown, per = _UNITS.get(unit, (unit, 1))
+    return f"{value / per:.1f} {shown}" if per > 1 else f"{value} {shown}"

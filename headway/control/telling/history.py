@@ -14,6 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 from headway.control.fleet import Fleet
 from headway.control.telling import story
@@ -124,6 +125,51 @@ class Measured:
     reports: tuple[PastReport, ...]
 
 
+@dataclass(frozen=True)
+class Sample:
+    """One measurement of one launch: where, by which gate, of which release, with what outcome."""
+
+    measurement: Measurement
+    at_ms: int
+    rollout: str
+    verb: str
+    host: str
+    machine: str
+    release: str
+    outcome: str
+    part: str
+    gate: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class PastGate:
+    """What a gate said in a past transition or check."""
+
+    host: str
+    transition: str
+    rollout: str
+    at_ms: int
+    part: str
+    gate: str
+    verdict: str
+    took_ms: int
+    evidence: tuple[str, ...]
+    findings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PastMove:
+    """A phase that a host entered in a past transition."""
+
+    host: str
+    transition: str
+    rollout: str
+    at_ms: int
+    phase: str
+    why: str
+
+
 @contextmanager
 def recording(path: Path, warn: Callable[[str], None]) -> Iterator[story.Sink]:
     """Give a sink that writes the story down; the first fault warns and ends the writing."""
@@ -142,13 +188,7 @@ def past(path: Path, last: int) -> tuple[PastRollout, ...]:
 
     Raises OSError with a sentence when the file cannot be read.
     """
-    if not path.exists():
-        return ()
-    try:
-        with closing(_opened(path)) as database:
-            return tuple(_past(database, last))
-    except sqlite3.Error as error:
-        raise OSError(_broken(path, error)) from None
+    return _read(path, lambda database: _past(database, last))
 
 
 def measured(path: Path, host: str) -> Measured | None:
@@ -163,6 +203,57 @@ def measured(path: Path, host: str) -> Measured | None:
     try:
         with closing(_opened(path)) as database:
             return _measured(database, host)
+    except sqlite3.Error as error:
+        raise OSError(_broken(path, error)) from None
+
+
+def samples(path: Path) -> tuple[Sample, ...]:
+    """Read every measurement, oldest first; those of a sweep were of launches that were left.
+
+    Raises OSError with a sentence when the file cannot be read.
+    """
+
+    def read(database: sqlite3.Connection) -> Iterator[Sample]:
+        for row in database.execute(_SAMPLES):
+            yield Sample(Measurement(*row[-5:]), *row[:-5])
+
+    return _read(path, read)
+
+
+def gates(path: Path) -> tuple[PastGate, ...]:
+    """Read what gates said, oldest first; OSError with a sentence when it cannot be read."""
+
+    def read(database: sqlite3.Connection) -> Iterator[PastGate]:
+        for row in database.execute(_GATES):
+            yield PastGate(*row[:-2], *(tuple(json.loads(cell)) for cell in row[-2:]))
+
+    return _read(path, read)
+
+
+def moves(path: Path) -> tuple[PastMove, ...]:
+    """Read the phases hosts entered, oldest first; OSError when it cannot be read."""
+    return _read(path, lambda database: (PastMove(*row) for row in database.execute(_MOVES)))
+
+
+def hosts_of(path: Path, release: str) -> tuple[str, ...]:
+    """Name the hosts that were brought to a release, by the beginning of its id, newest first."""
+
+    def read(database: sqlite3.Connection) -> Iterator[str]:
+        for (host,) in database.execute(_HOSTS_OF, (release.replace("%", "") + "%",)):
+            yield host
+
+    return _read(path, read)
+
+
+T = TypeVar("T")
+
+
+def _read(path: Path, read: Callable[[sqlite3.Connection], Iterator[T]]) -> tuple[T, ...]:
+    if not path.exists():
+        return ()
+    try:
+        with closing(_opened(path)) as database:
+            return tuple(read(database))
     except sqlite3.Error as error:
         raise OSError(_broken(path, error)) from None
 
@@ -284,6 +375,29 @@ _REPORTS = """
 _MEASUREMENTS = """
     SELECT name, value, unit, n, spread FROM measurements
     WHERE host = ? AND transition_id = ? AND seq = ? ORDER BY name
+"""
+
+
+_SAMPLES = """
+    SELECT p.at_ms, p.rollout, r.verb, p.host, h.class, h.release, h.outcome, p.part, p.gate,
+        p.kind, m.name, m.value, m.unit, m.n, m.spread
+    FROM reports p
+    JOIN measurements m USING (host, transition_id, seq)
+    JOIN rollouts r ON r.id = p.rollout
+    JOIN hosts h ON h.rollout = p.rollout AND h.host = p.host
+    WHERE r.verb <> 'sweep'
+    ORDER BY p.at_ms, p.host, p.seq, m.name
+"""
+_GATES = """
+    SELECT host, transition_id, rollout, at_ms, part, gate, verdict, took_ms, evidence, findings
+    FROM reports ORDER BY at_ms, host, seq
+"""
+_MOVES = """
+    SELECT host, transition_id, rollout, at_ms, phase, why FROM moves ORDER BY at_ms, host, seq
+"""
+_HOSTS_OF = """
+    SELECT h.host FROM hosts h JOIN rollouts r ON r.id = h.rollout WHERE h.release LIKE ?
+    GROUP BY h.host ORDER BY max(r.at_ms) DESC, h.host
 """
 
 

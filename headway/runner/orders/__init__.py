@@ -18,6 +18,8 @@ KNOWN = (
     "repair",
     "sweep",
     "look",
+    "recall",
+    "logs",
     "follow",
     "check",
     "adopt",

@@ -60,6 +60,10 @@ def _compared(session: Session, order: Look, looked: Looked) -> Looked:
 
         sick, _ = standing.unhealthy(machine, accepted, criteria)
         looked.alive.update({part: f"unhealthy: {why}" for part, why in sick.items()})
+    if order.engines and criteria is not None and session.fetch("reading", "acceptance"):
+        from headway.runner.reading import numbers
+
+        looked = replace(looked, serving=numbers.serving(machine, accepted, criteria))
     if order.release is not None:
         differences = observe.differences(order.release, machine, accepted=accepted)
         looked = replace(looked, differences=differences)

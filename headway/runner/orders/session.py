@@ -42,7 +42,11 @@ class Session:
             return True
         cards = ("cards",) if satchels.has_cards(self.machine.disk) else ()
         wanted = (*cards, *satchels_for(tuple(gate.kind for gate in gates)))
-        return all(self._need(name) for name in dict.fromkeys(wanted))
+        return self.fetch(*dict.fromkeys(wanted))
+
+    def fetch(self, *names: str) -> bool:
+        """Have these satchels here; False: one did not come."""
+        return not self.channel.supplies or all(self._need(name) for name in names)
 
     def equip_for(self, order: FromController) -> bool:
         """Have what Compose projects need, where what runs or what is ordered has one."""

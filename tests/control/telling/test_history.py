@@ -252,3 +252,15 @@ def test_two_checks_of_a_host_are_both_kept(tmp_path: Path) -> None:
             for piece in said:
                 sink(replace(piece, event=replace(piece.event, transition="")))
     assert _ask(path, "SELECT count(*) FROM reports") == [(4,)]
+
+
+def test_measurements_gates_and_phases_are_read_for_trends_and_the_page(tmp_path: Path) -> None:
+    """What was measured comes with the release and the outcome of its host."""
+    path = tmp_path / "history.sqlite"
+    _record(path, "went_back")
+    [sample] = history.samples(path)
+    assert (sample.host, sample.measurement.name, sample.outcome) == ("gpu1", "load", "went back")
+    assert [one.verdict for one in history.gates(path)] == ["PASS", "FAIL"]
+    assert [one.phase for one in history.moves(path)] == ["OPEN", "TRYING", "RETURNING", "IDLE"]
+    assert history.hosts_of(path, "3f9a") == ("gpu1",)
+    assert history.hosts_of(path, "%") == ("gpu1", "gpu2")

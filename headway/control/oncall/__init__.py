@@ -1,0 +1,1 @@
+"""What somebody reads who was woken up: logs, releases, trends, reports, the page of the fleet."""
