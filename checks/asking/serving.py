@@ -37,7 +37,7 @@ def read(tools: Tools, subject: Optional[Subject], engine: str) -> Numbers:
     except Unreached as error:
         return Numbers(Serving(engine, sentence=str(error)))
     if not page:
-        return Numbers(Serving(engine, sentence=f"{service.url('metrics')} shows no metrics"))
+        return Numbers(Serving(engine))  # it answers, and was not told to show what it counts
     running, waiting, full = (_count(service, page, it) for it in ("running", "waiting", "kv_use"))
     found = Serving(engine, _whole(running), _whole(waiting), _whole(full, 1000), 0)
     return Numbers(found, service, _count(service, page, "generated"), time.monotonic())

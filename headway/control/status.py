@@ -1,16 +1,22 @@
-"""`status`: how every host says it stands now, those that need a person first."""
+"""`status`: how every host says it stands now, those that need a person first.
+
+A host that does not answer keeps nobody waiting: after PATIENCE_S the others are shown, and those
+that were late below them.
+"""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
+from headway.control import skew
 from headway.control.desk import Desk
 from headway.control.errors import HeadwayError
+from headway.control.inventory.model import CLASS
 from headway.control.telling.amounts import ago
 from headway.control.telling.table import table
 from headway.wire.phase import Exit, Phase, worst
 from headway.wire.release import EMPTY
-from headway.wire.talk import Looked
+from headway.wire.talk import Look, Looked, Serving
 
 Answers = Mapping[str, Looked | HeadwayError]
 
@@ -20,6 +26,7 @@ _STANDS: Mapping[str, Callable[[Looked], bool]] = {
     "in hand": lambda looked: looked.state.phase is not Phase.IDLE,
     "parked": lambda looked: looked.state.parked is not None,
     "down": lambda looked: bool(_down(looked)),
+    "silent": lambda looked: bool(_silent(looked)),
     "drift": lambda looked: bool(looked.drift),
     "bare": lambda looked: looked.state.running() == EMPTY.id,
     "unproven": lambda looked: not looked.state.accepted[0].reports_sha256,
@@ -28,11 +35,15 @@ _STANDS: Mapping[str, Callable[[Looked], bool]] = {
 """How a host stands: the first that is true. Unproven: adopted, or accepted by a person."""
 
 ORDER = (
-    *("stuck", "held", "down", "unreachable", "in hand", "drift", "unproven"),
+    *("stuck", "held", "down", "silent", "unproven", "unreachable", "in hand", "drift"),
     *("accepted", "parked", "bare"),
 )
-"""What needs a person comes first."""
+"""What needs a person comes first. Silent: its units run, and an engine does not answer."""
 
+WITHIN_S = 15
+PATIENCE_S = 3
+EVERY_S = 5
+_ROOM, _PHONE = 130, 80  # columns: from there on all is shown; below here a host takes two lines
 
 NONE = "none"
 """The criteria of what was adopted: no gate judged it."""
@@ -43,7 +54,11 @@ _EXITS = {"stuck": Exit.STUCK, "held": Exit.HELD}
 
 @dataclass(frozen=True)
 class HostStatus:
-    """A host as status shows it; `says` is its own sentence, `drift` a sentence a difference."""
+    """A host as status shows it; `says` is its own sentence, `drift` a sentence a difference.
+
+    `machine` is its class, `by` who brought it to its release, `verdict` what the gates said of
+    that: "PASS", or "none" where a person accepted it or it was adopted.
+    """
 
     host: str
     stands: str
@@ -55,37 +70,111 @@ class HostStatus:
     drift: tuple[str, ...]
     says: str
     exit_code: int
+    machine: str = ""
+    by: str = ""
+    verdict: str = ""
+    serving: dict[str, Serving] = field(default_factory=dict)
 
 
-def status(desk: Desk) -> Exit:
-    """Ask all hosts at once and show how they stand."""
-    shown = tuple(statuses(desk.looked()))
+def status(desk: Desk, within_s: int = WITHIN_S, *, watch: bool = False) -> Exit:
+    """Ask all hosts at once and show how they stand; with `watch`, again and again until Ctrl-C."""
+    if not watch:
+        return _look(desk, within_s)
+    code = Exit.ACCEPTED
+    try:
+        while True:
+            if desk.width:
+                desk.print("\033[H\033[2J" + time.strftime("%H:%M:%S"))
+            code = _look(desk, within_s)
+            time.sleep(EVERY_S)
+    except KeyboardInterrupt:
+        return code
+
+
+def _look(desk: Desk, within_s: int) -> Exit:
+    """Show those that answer in time, then those that were late, then what is skewed."""
+    from headway.control.reaching.looks import as_they_come
+
+    machines = _machines(desk)
+    answers: dict[str, Looked | HeadwayError] = {}
+    shown: list[HostStatus] = []
+    patient = time.monotonic() + PATIENCE_S
+    waiting: list[HostStatus] = []
+    for host, answer in as_they_come(desk.hosts, desk.reach, Look(engines=True), within_s):
+        if waiting and not desk.json and time.monotonic() > patient:
+            _print(desk, waiting)
+            shown, waiting, patient = [*shown, *waiting], [], float("inf")
+        answers[host] = answer
+        one = _status(host, answer, machines.get(host, ""))
+        waiting.append(one)
+        if desk.json:
+            desk.rows((one,))
+    skewed = tuple(skew.skews(_looked(answers), machines))
     if desk.json:
-        desk.rows(shown)
+        desk.rows(skewed)
     else:
-        desk.print(text(shown, int(time.time() * 1000), desk.width))
-    return worst(Exit(host.exit_code) for host in shown)
+        _print(desk, waiting, skewed)
+    return worst(Exit(host.exit_code) for host in (*shown, *waiting))
 
 
-def statuses(answers: Answers) -> Iterator[HostStatus]:
+def _print(desk: Desk, shown: Sequence[HostStatus], skewed: Sequence[skew.Skew] = ()) -> None:
+    desk.print(text(_sorted(shown), int(time.time() * 1000), desk.width, skewed))
+
+
+def _machines(desk: Desk) -> dict[str, str]:
+    """Name the classes of the hosts that have one."""
+    named = ((host.name, host.vars.get(CLASS)) for host in desk.hosts)
+    return {name: str(value.value) for name, value in named if value is not None}
+
+
+def _looked(answers: Answers) -> dict[str, Looked]:
+    return {host: answer for host, answer in answers.items() if isinstance(answer, Looked)}
+
+
+def statuses(answers: Answers, machines: Mapping[str, str] | None = None) -> Iterator[HostStatus]:
     """Say how each host stands, those that need a person first."""
-    found = (_status(host, answer) for host, answer in answers.items())
-    yield from sorted(found, key=lambda host: ORDER.index(host.stands))
+    named = machines or {}
+    found = [_status(host, answer, named.get(host, "")) for host, answer in answers.items()]
+    yield from _sorted(found)
 
 
-def text(shown: tuple[HostStatus, ...], now_ms: int, width: int = 0) -> str:
-    """Draw the table, and below it the differences of hosts that drifted."""
-    rows = [_row(host, now_ms) for host in shown]
-    header = ("HOST", "STANDS", "RELEASE", "SINCE", "CRITERIA", "SAYS")
+def _sorted(shown: Sequence[HostStatus]) -> tuple[HostStatus, ...]:
+    return tuple(sorted(shown, key=lambda host: ORDER.index(host.stands)))
+
+
+_HEADER = (
+    *("HOST", "CLASS", "STANDS", "VERDICT", "RELEASE", "SINCE", "BY"),
+    *("RUN", "WAIT", "KV", "TOK/S", "CRITERIA", "SAYS"),
+)
+_LEFT_OUT = ("CLASS", "VERDICT", "BY", "CRITERIA")
+"""Where there is no room; --json and a wider terminal have them."""
+
+
+def text(
+    shown: tuple[HostStatus, ...],
+    now_ms: int,
+    width: int = 0,
+    skewed: Sequence[skew.Skew] = (),
+) -> str:
+    """Draw the table, and below it what drifted, item by item, and what is skewed."""
+    if 0 < width < _PHONE:
+        drawn = "\n".join(line for host in shown for line in _lines(host, now_ms))
+    else:
+        out = _LEFT_OUT if 0 < width < _ROOM else ()
+        kept = [n for n, name in enumerate(_HEADER) if name not in out]
+        rows = [_row(host, now_ms) for host in shown]
+        picked = [[row[n] for n in kept] for row in rows]
+        drawn = table([_HEADER[n] for n in kept], picked, width)
     drift = [f"{host.host}  drift: {sentence}" for host in shown for sentence in host.drift]
-    return "\n".join([table(header, rows, width), *([""] if drift else []), *drift])
+    below = [*drift, *skew.text(skewed, now_ms)]
+    return "\n".join([drawn, *([""] if below else []), *below])
 
 
-def _status(host: str, answer: Looked | HeadwayError) -> HostStatus:
+def _status(host: str, answer: Looked | HeadwayError, machine: str) -> HostStatus:
     if isinstance(answer, HeadwayError):
         code = int(answer.exit_code)
         says = str(answer).removeprefix(f"{host}: ")
-        return HostStatus(host, "unreachable", "", "", 0, "", {}, (), says, code)
+        return HostStatus(host, "unreachable", "", "", 0, "", {}, (), says, code, machine)
     state = answer.state
     stands = next(name for name, holds in _STANDS.items() if holds(answer))
     newest = state.accepted[0] if state.accepted else None
@@ -100,6 +189,10 @@ def _status(host: str, answer: Looked | HeadwayError) -> HostStatus:
         tuple(difference.sentence for difference in answer.drift),
         _says(answer),
         int(_EXITS.get(stands, Exit.ACCEPTED)),
+        machine,
+        newest.by if newest else "",
+        ("PASS" if newest.reports_sha256 else NONE) if newest else "",
+        answer.serving,
     )
 
 
@@ -118,17 +211,57 @@ def _says(looked: Looked) -> str:
         return state.why or f"{state.phase.value}, transition {state.transition}"
     if state.parked:
         return f"by {state.parked.by}: {state.parked.reason or 'no reason given'}"
-    if _down(looked):
-        return "; ".join(_down(looked))
+    troubles = _down(looked) or _silent(looked)
+    if troubles:
+        return "; ".join(troubles)
     if looked.unheld:
         return f"adopted; not held: {'; '.join(looked.unheld)}"
     count = len(looked.drift)
-    return f"{count} difference{'s' if count > 1 else ''}" if count else ""
+    return f"{count} difference{'s' if count > 1 else ''}" if count else _rejected(looked)
+
+
+def _rejected(looked: Looked) -> str:
+    """Name what failed here since the accepted release was: the host went back from it."""
+    accepted_ms = looked.state.accepted[0].at_ms if looked.state.accepted else 0
+    later = [one for one in looked.state.rejected if one.at_ms > accepted_ms]
+    return f"went back from {later[-1].release}: {later[-1].why}" if later else ""
 
 
 def _row(host: HostStatus, now_ms: int) -> tuple[str, ...]:
     since = ago(now_ms - host.since_ms) if host.since_ms else ""
-    return (host.host, host.stands, host.release, since, host.criteria, host.says)
+    who = (host.host, host.machine, host.stands, host.verdict, host.release, since, host.by)
+    return (*who, *_numbers(host), host.criteria, host.says)
+
+
+def _numbers(host: HostStatus) -> tuple[str, str, str, str]:
+    """Add up what the engines of a host count; the fullest KV cache speaks for all."""
+    engines = host.serving.values()
+    sums = [
+        [number for number in numbers if number is not None]
+        for numbers in (
+            [one.running for one in engines],
+            [one.waiting for one in engines],
+            [one.tokens_s for one in engines],
+        )
+    ]
+    running, waiting, speed = (str(sum(numbers)) if numbers else "" for numbers in sums)
+    full = [one.kv_permille for one in engines if one.kv_permille is not None]
+    return running, waiting, f"{max(full) // 10} %" if full else "", speed
+
+
+def _lines(host: HostStatus, now_ms: int) -> Iterator[str]:
+    """Write a host for a terminal as narrow as a phone: how it stands, then why."""
+    since = f" {ago(now_ms - host.since_ms)}" if host.since_ms else ""
+    yield f"{host.host}  {host.stands}  {host.release}{since}".rstrip()
+    running, waiting, full, speed = _numbers(host)
+    named = (("run", running), ("wait", waiting), ("KV", full), ("tok/s", speed))
+    numbers = ", ".join(f"{name} {number}" for name, number in named if number)
+    yield from (f"  {line}" for line in (numbers, host.says) if line)
+
+
+def _silent(looked: Looked) -> tuple[str, ...]:
+    """Name the engines that run and do not answer."""
+    return tuple(f"{part}: {one.sentence}" for part, one in looked.serving.items() if one.sentence)
 
 
 def _down(looked: Looked) -> tuple[str, ...]:

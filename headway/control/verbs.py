@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from invoke.collection import Collection
 
+from headway.control import words
 from headway.control.desk import Desk
-from headway.control.words import acts, looks, one_of, processes, reads, several, whole, within
+from headway.control.words import acts, looks, one_of, processes, reads, several, whole
 from headway.wire.phase import Exit
 
 # --- what changes hosts, one after the other --------------------------------------------------
@@ -49,7 +50,7 @@ def rollout(  # noqa: PLR0913 # one keyword an option
         maintenance=maintenance,
         confirm=confirm,
         may_kill=processes(desk, kill),
-        deadlines_s=within(confirm=confirm_within, evict=evict_within),
+        deadlines_s=words.within(confirm=confirm_within, evict=evict_within),
     )
     options = replace(
         options,
@@ -248,14 +249,15 @@ def plan(desk: Desk) -> Exit:
 
 
 @looks
-def status(desk: Desk) -> Exit:
+def status(desk: Desk, *, watch: bool = False, within: str = "15") -> Exit:
     """Show every host; what needs a person comes first.
 
     invoke status
+    invoke status --watch --host engines
     """
     from headway.control.status import status as show
 
-    return show(desk)
+    return show(desk, whole("within", within), watch=watch)
 
 
 @looks

@@ -57,6 +57,8 @@ HELP: Mapping[str, str] = {
     "release": "a release's id, or how it begins; a host's name is the release it stands on",
     "before": "a release's id, or how it begins, or a host's name",
     "after": "a release's id, or how it begins, or a host's name",
+    "watch": "look again every 5 seconds, until Ctrl-C",
+    "within": "seconds after which a host that says nothing is shown as unreachable (default: 15)",
     "launch": "current, previous, or how an InvocationID begins",
     "grep": "a regular expression that lines have to match",
     "metric": "a gate, a kind of gate, or a measurement: decode, ttft, tokens_s",

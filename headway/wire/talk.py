@@ -308,7 +308,7 @@ class Serving:
     """What an engine counts of itself right now; None: it does not show that.
 
     `tokens_s` is what it generated over half a second, `kv_permille` how full its KV cache is.
-    `sentence` says why nothing could be read, "" where it was.
+    `sentence` says that it does not answer, and how; "" where it does.
     """
 
     engine: str

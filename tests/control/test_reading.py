@@ -1,4 +1,8 @@
 import json
+import os
+import signal
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,6 +119,40 @@ def test_status_shows_hosts_that_cannot_be_reached_first(
     assert _leave(_desk(tmp_path, LOOKS, gone="gpu2"), status.status) == 5
     rows = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
     assert rows == [["HOST", "STANDS"], ["gpu2", "unreachable"], ["gpu1", "bare"]]
+
+
+SLOW = """\
+import os, time
+order = hear()
+time.sleep(0 if os.getcwd().endswith("gpu1") else 60)
+say({"looked": {"state": {}, "accepted": {"schema": 1, "id": "empty", "origin": "empty"}}})
+say({"done": {"exit_code": 0}})
+"""
+
+
+def test_a_host_that_says_nothing_does_not_slow_status(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each row is there when its host answers; after the deadline the rest is unreachable."""
+    began = time.monotonic()
+    desk = _desk(tmp_path, SLOW, json=True)
+    assert _leave(desk, lambda desk: status.status(desk, within_s=1)) == 5
+    assert time.monotonic() - began < 10
+    rows = [json.loads(line)["host_status"] for line in capsys.readouterr().out.splitlines()]
+    assert [(row["host"], row["stands"], row["says"]) for row in rows] == [
+        ("gpu1", "bare", ""),
+        ("gpu2", "unreachable", "no answer within 1 s"),
+    ]
+
+
+def test_status_watched_looks_again_until_ctrl_c(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C is how a watch ends: its exit code is that of the last look."""
+    desk = _desk(tmp_path, LOOKS, gone="gpu2")
+    threading.Timer(2.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    assert _leave(desk, lambda desk: status.status(desk, watch=True)) == 5
+    assert capsys.readouterr().out.count("unreachable") == 1
 
 
 def test_facts_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,11 +1,12 @@
 """What somebody reads who was woken up, on a real host: logs, releases, the state of the fleet."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.lab.fleet import Fleet, Said
+from tests.lab.fleet import ROLE, Fleet, Said
 from tests.lab.host import Host
 from tests.lab.lab import Lab
 from tests.lab.looks import services
@@ -84,3 +85,61 @@ def _shown(made: Fleet, host: Host) -> list[dict[str, str]]:
     shown = [made.invoke("show", host, name[:8]) for name in ids]
     assert [said.code for said in shown] == [0, 0], [said.stderr for said in shown]
     return [said.told("shown_release")[0] for said in shown]
+
+
+COUNTS = "lines = "
+BUSY = """\
+self.server.counters["requests_processing"] = 3
+            self.server.counters["requests_deferred"] = 2
+            self.server.counters["tokens_predicted_total"] = int(time.monotonic() * 1000)
+            lines = """
+
+
+def test_status_shows_numbers_and_waits_for_nobody(
+    lab: Lab, hosts: Callable[..., list[Host]], tmp_path: Path, prove: Proofs
+) -> None:
+    """One host works, one drifted, one is parked, the cable of one is pulled."""
+    up = hosts("busy1", "drift1", "parked1", "cable1", fresh=True)
+    busy, drifted, parked, cut = up
+    fleet = Fleet(lab, tmp_path)
+    role = ROLE.replace("- health: {", "- health: {engine: llama_cpp, counters: false, ")
+    (tmp_path / "roles/engine/role.yaml").write_text(role)
+    engine = busy.path("/opt/standin/engine.py")
+    engine.write_text(engine.read_text().replace(COUNTS, BUSY, 1))
+    for host in up:
+        fleet.describe(host, engine={"options": {"ctx-size": 8192 if host is drifted else 4096}})
+    assert fleet.invoke("rollout", "all", "--no-lint", "--floor", "0").code == 0
+    assert fleet.invoke("park", parked, "--reason", "fan").code == 0
+    drifted.path("/etc/engine/config").chmod(0o777)
+
+    cut.unplug()
+    try:
+        began = time.monotonic()
+        said = fleet.invoke("status", "all", "--within", "4")
+        took_s = time.monotonic() - began
+    finally:
+        cut.plug()
+
+    assert said.code == 5, said.stderr
+    rows = {row["host"]: row for row in said.told("host_status")}
+    stands = {name: row["stands"] for name, row in rows.items()}
+    assert stands == {
+        "busy1": "accepted",
+        "drift1": "drift",
+        "parked1": "parked",
+        "cable1": "unreachable",
+    }
+    serving = rows["busy1"]["serving"]["engine"]
+    assert (serving["running"], serving["waiting"]) == (3, 2)
+    assert 700 <= serving["tokens_s"] <= 1300
+    [drift] = rows["drift1"]["drift"]
+    assert "mode 0777" in drift
+    [skew] = [one for one in said.told("skew") if one["what"] == "--ctx-size"]
+    assert (skew["most"], [other["host"] for other in skew["others"]]) == ("4096", ["drift1"])
+    assert took_s < 8
+    prove(
+        "status",
+        "four hosts: one works, one drifted, one is parked, one has no cable",
+        "each row, the engine's numbers, the drift and the skew by name",
+        f"{took_s:.1f} s with a deadline of 4",
+    )

@@ -52,7 +52,7 @@ def options(new: Release, old: Release) -> Iterator[Option]:
     """Compare command lines part by part, option by option."""
     names = dict.fromkeys(part.name for release in (old, new) for part in release.parts)
     for name in names:
-        before, after = _options(old.part(name)), _options(new.part(name))
+        before, after = by_option(old.part(name)), by_option(new.part(name))
         if before == after or not (before and after):
             continue
         for option in dict.fromkeys([*before, *after]):
@@ -141,8 +141,8 @@ def _named(resource: Resource) -> tuple[str, str]:
     return kind_of(type(resource)), name_of(resource)
 
 
-def _options(part: Part | None) -> dict[str, str]:
-    """Read a command line as options and values; what stands before them is `program`."""
+def by_option(part: Part | None) -> dict[str, str]:
+    """Read a part's command line as options and values; what stands before them is `program`."""
     found: dict[str, str] = {}
     words = tuple(word for row in part.argv for word in row) if part else ()
     for row in rows_of(words):
