@@ -335,6 +335,18 @@ def trend(desk: Desk, *, metric: str = "decode", last: str = "200") -> Exit:
     return work(desk, metric, whole("last", last))
 
 
+@looks
+def report(desk: Desk, *, rollout: str = "", out: str = "", hide_names: bool = False) -> Exit:
+    """Write a file to paste about a host or a rollout, without secrets.
+
+    invoke report --host gpu1
+    invoke report --rollout 20261130T072745-0d97 --hide-names --out /tmp
+    """
+    from headway.control.oncall.report import report as work
+
+    return work(desk, rollout, out, hide_names=hide_names)
+
+
 @reads
 def baseline(desk: Desk, *, gate: tuple[str, ...] = ()) -> Exit:
     """Show pinned measurements; with --host, pin what it measured last.
@@ -397,7 +409,7 @@ def inventory(desk: Desk) -> Exit:
 VERBS = (
     *(rollout, rollback, restart, sweep, evict, adopt, park, unpark),
     *(hold, resume, accept, abort),
-    *(check, plan, status, history, show, diff, logs, trend),
+    *(check, plan, status, history, show, diff, logs, trend, report),
     *(facts, baseline, pin, prune, lint, inventory),
 )
 namespace = Collection(*VERBS)

@@ -83,6 +83,7 @@ all:
       colour: {colour}
       roles: [{{role: canary, name: engine}}]
 """
+LOGGED = "engine says " + " | ".join((*KNOWN, *OLD)[:1] + (*KNOWN, *OLD)[2:])
 OLD_FILES: Mapping[str, tuple[str, int]] = {
     "/etc/systemd/system/engine.service": (
         "[Service]\nEnvironment=OLD_API_KEY=canary-old-unit\nExecStart=/usr/bin/sleep infinity\n",
@@ -276,6 +277,57 @@ def test_no_canary_is_anywhere_but_in_root_s_own_files(
         f"{operator.calls} verbs, {len(KNOWN)} secrets of 5 sources and {len(OLD)} in old files",
         "no canary in any output, event, database, log, journal, argv or temporary file",
         f"{len(FORMS)} spellings, {len(operator.argv)} command lines",
+    )
+
+
+@pytest.mark.oncall
+def test_no_canary_is_in_a_report(operator: Operator, prove: Proofs) -> None:
+    """What the engine logged of its own keys is in the record of a failure, and in no report.
+
+    Old keys stood in files that were there before headway, the others come from the inventory.
+    """
+    host = operator.host
+    on_host = ("--host", host.name)
+    says = host.path("/opt/standin/engine.py")
+    wrapped = says.read_text().replace(
+        "def main() -> None:", f"print({LOGGED!r}, flush=True)\n\n\ndef main() -> None:"
+    )
+    says.write_text(wrapped)
+    operator.describe("red")
+    operator.types("adopt", *on_host, code=0)
+    operator.types("rollout", *on_host, "--no-way-back", code=0)
+    operator.describe("blue")
+    operator.types("rollout", *on_host, code=1)
+    out = operator.folder / "pasted"
+
+    operator.types("report", *on_host, "--out", str(out), code=0)
+    operator.types("report", *on_host, "--out", str(out / "again"), code=0)
+    operator.types("report", *on_host, "--out", str(out / "hidden"), "--hide-names", code=0)
+
+    journals = b"".join(
+        path.read_bytes() for path in host.path("/var/lib/headway/failed").rglob("*.journal")
+    )
+    planted = canaries_in(journals)
+    assert planted == {*KNOWN, *OLD} - {ROTATED}, "the record of the failure has them"
+    pasted = {path: path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
+    assert {path: seen for path, data in pasted.items() if (seen := canaries_in(data))} == {}
+    first = {
+        path.name: data
+        for path, data in pasted.items()
+        if "again" not in path.parts and "hidden" not in path.parts
+    }
+    again = {path.name: data for path, data in pasted.items() if "again" in path.parts}
+    assert first == again
+    assert sum(map(len, first.values())) < 200_000
+    assert b"engine says" in first[f"report-{host.name}.md"]
+    hidden = b"".join(data for path, data in pasted.items() if "hidden" in path.parts)
+    assert host.name.encode() not in hidden
+    assert host.address.encode() not in hidden
+    prove(
+        "report",
+        f"an engine that logs {len(planted)} secrets, a failure, three reports",
+        "all in the record, none in a report; twice the same bytes",
+        f"{sum(map(len, first.values())) // 1000} kB",
     )
 
 

@@ -15,12 +15,19 @@ _VARIABLE = re.compile(
     r"""(?i)(\b\w*(?:api_?key|_key|token|secret|passw(?:or)?d)["']?\s*[:=]\s*)(?!\$)("[^"]*"|'[^']*'|\S+)"""
 )
 _BEARER = re.compile(r"(?i)(\bbearer\s+)(\S+)")
+_USERINFO = re.compile(r"(\b[a-z][a-z0-9+.-]*://)([^/\s@\"']+)(?=@)")
+_TOKEN = re.compile(
+    r"(\b(?:hf_|sk-|gh[pousr]_|github_pat_|glpat-|xox[abpr]-|AKIA|ya29\.|eyJ))([\w.-]{12,})"
+)
 _NUMBER = re.compile(r"[\"']?\d{1,7}[\"']?")
 
 
 def masked(line: str) -> str:
-    """Give a line without the values of options, variables and headers that name a secret."""
-    for pattern in (_OPTION, _VARIABLE, _BEARER):
+    """Give a line without the values of options, variables and headers that name a secret.
+
+    Nor with who logs in by a URL, or with a token that its own first letters tell.
+    """
+    for pattern in (_OPTION, _VARIABLE, _BEARER, _USERINFO, _TOKEN):
         line = pattern.sub(_blot, line)
     return line
 

@@ -4,6 +4,7 @@ from typing import Dict, Iterator, List, Optional
 
 from headway.runner.blobs import Blobs
 from headway.runner.orders.session import Session
+from headway.runner.reading.blotting import blotted, secrets_of
 from headway.runner.records import RecordError, Records
 from headway.wire.marks import ROOT
 from headway.wire.phase import Exit
@@ -34,7 +35,9 @@ def tell(session: Session, order: Recall) -> FromHost:
     texts = dict(_texts(releases, session.machine.blobs))
     names = records.transitions()[: order.transitions]
     told = [one for name in names for one in [_remembered(records, name)] if one is not None]
-    session.channel.say(Recalled(state, tuple(releases), texts, tuple(told)))
+    recalled = Recalled(state, tuple(releases), texts, tuple(told))
+    secrets = secrets_of(records, session.machine.blobs)
+    session.channel.say(blotted(recalled, Recalled, secrets))
     return Done(Exit.ACCEPTED)
 
 
