@@ -1,27 +1,50 @@
 """JSON Schemas for editors, made from the types that read the files.
 
-    python -m dev.schemas          writes docs/schemas/role.schema.json
+    python -m dev.schemas          writes docs/schemas/role.schema.json and events.schema.json
 
 An editor's YAML plug-in takes it by a comment at the top of a role.yaml:
 # yaml-language-server: $schema=../../docs/schemas/role.schema.json
 """
 
+import dataclasses
 import inspect
 import json
 import sys
+import types
+import typing
+from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import TypeAdapter
 
+from headway.control.facts import HostFacts
 from headway.control.fleet import Fleet
+from headway.control.lint.finding import Finding
+from headway.control.oncall.logs import HostLine
+from headway.control.oncall.report import LeftOut, Written
+from headway.control.oncall.showing import ReleaseDiff, ShownRelease
+from headway.control.oncall.trend import Trend
+from headway.control.past import HostHistory
 from headway.control.rendering import gate_kinds
 from headway.control.rendering.authoring import KINDS
 from headway.control.rendering.roles import RoleFile
+from headway.control.skew import Skew
+from headway.control.status import HostStatus
+from headway.control.telling import story
+from headway.control.telling.history import PastRollout
 from headway.wire.loader import kind_of
 
 REPO = Path(__file__).resolve().parents[1]
 ROLE_SCHEMA = REPO / "docs" / "schemas" / "role.schema.json"
+EVENTS_SCHEMA = ROLE_SCHEMA.with_name("events.schema.json")
+
+ROWS = (
+    *(HostStatus, Skew, HostFacts, PastRollout, HostHistory, ShownRelease, ReleaseDiff),
+    *(HostLine, Trend, Written, LeftOut, Finding),
+)
+"""What verbs that look answer with, but for plan and inventory."""
 
 Schema = dict[str, Any]
 
@@ -55,6 +78,68 @@ def role_schema() -> Schema:
         "title": "headway role",
         **role,
     }
+
+
+def events_schema() -> Schema:
+    """Describe a line of --json: a piece of the story, or a row of a verb that looks."""
+    definitions: dict[str, Schema] = {}
+    lines = _tagged((*get_args(story.Told), *ROWS), definitions)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "headway event",
+        "description": "One line of --json: a mapping with exactly one key, its kind.",
+        **lines,
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+_PLAIN: dict[Any, Schema] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    bool: {"type": "boolean"},
+    Any: {},
+}
+
+
+def _written(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN401 # one rule a kind of type
+    """Describe how a value of a type is written: the loader's rules, one for one."""
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if dataclasses.is_dataclass(kind):
+        return _record(kind, definitions)
+    if inspect.isclass(kind) and issubclass(kind, Enum):
+        return {"enum": [one.value for one in kind]}
+    origin, args = typing.get_origin(kind), get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        rest = tuple(one for one in args if one is not types.NoneType)
+        inner = _tagged(rest, definitions) if len(rest) > 1 else _written(rest[0], definitions)
+        return {"anyOf": [inner, {"type": "null"}]} if len(rest) < len(args) else inner
+    if origin is tuple:
+        return {"type": "array", "items": _written(args[0], definitions)}
+    if origin in (dict, Mapping):
+        return {"type": "object", "additionalProperties": _written(args[1], definitions)}
+    msg = f"no schema for {kind!r}"
+    raise TypeError(msg)
+
+
+def _record(kind: Any, definitions: dict[str, Schema]) -> Schema:  # noqa: ANN401 # a dataclass
+    name = kind.__name__
+    if name not in definitions:
+        definitions[name] = {}  # it may hold itself
+        hints = typing.get_type_hints(kind)
+        names = [field.name for field in dataclasses.fields(kind)]
+        definitions[name] = {
+            "type": "object",
+            "description": (inspect.getdoc(kind) or "").partition("\n")[0],
+            "properties": {name: _written(hints[name], definitions) for name in names},
+            "required": names,
+            "additionalProperties": False,
+        }
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _tagged(kinds: tuple[Any, ...], definitions: dict[str, Schema]) -> Schema:
+    return _one_of({kind_of(kind): _record(kind, definitions) for kind in kinds})
 
 
 def text(schema: Schema) -> str:
@@ -119,8 +204,9 @@ def _opened(schema: Schema, *, top: bool = True) -> Schema:
 def main() -> None:
     """Write the schemas."""
     ROLE_SCHEMA.parent.mkdir(parents=True, exist_ok=True)
-    ROLE_SCHEMA.write_text(text(role_schema()))
-    sys.stdout.write(f"{ROLE_SCHEMA.relative_to(REPO)}\n")
+    for path, schema in ((ROLE_SCHEMA, role_schema()), (EVENTS_SCHEMA, events_schema())):
+        path.write_text(text(schema))
+        sys.stdout.write(f"{path.relative_to(REPO)}\n")
 
 
 if __name__ == "__main__":

@@ -160,16 +160,19 @@ class Desk:
         from headway.control.telling.console import screen
         from headway.control.telling.ndjson import ndjson
         from headway.control.telling.redaction import redacting
-        from headway.control.telling.sinks import together
+        from headway.control.telling.settings import outlets
+        from headway.control.telling.sinks import opened, together
         from headway.control.telling.story import HostSaid, Note
 
+        wanted = outlets(self.fleet)
         front: Sink = (
             ndjson(sys.stdout) if self.json else self._open.enter_context(screen(sys.stderr))
         )
         record = self._open.enter_context(
             history.recording(history.path_of(self.fleet), lambda why: front(Note("", why)))
         )
-        sink = redacting(together((front, record)), self.fleet.secrets.redactor)
+        others = opened(wanted, self._open, lambda why: front(Note("", why)))
+        sink = redacting(together((front, record, *others)), self.fleet.secrets.redactor)
 
         def tell(told: "Told") -> None:
             self.began = self.began or isinstance(told, HostSaid)

@@ -5,6 +5,7 @@
     ROOT/roles, templates, checks, systemd  what this fleet adds to the built-in ones
     ROOT/baselines.yaml                     pinned measurements (baselines.py)
     ROOT/pins.yaml                          pinned images (pins/pins.py)
+    ROOT/headway.yaml                       where else the story goes (telling/settings.py)
 
 group_vars/ and host_vars/ lie beside the hosts file, as Ansible wants them.
 """
@@ -31,6 +32,7 @@ HOSTS_FILES = ("hosts.yaml", "hosts.yml", "hosts", "hosts.ini")
 VARIABLE = "HEADWAY_INVENTORY"
 BASELINES = "baselines.yaml"
 PINS = "pins.yaml"
+SETTINGS = "headway.yaml"
 
 
 @dataclass(frozen=True)

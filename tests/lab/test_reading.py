@@ -1,5 +1,7 @@
 """What somebody reads who was woken up, on a real host: logs, releases, the state of the fleet."""
 
+import json
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -142,4 +144,42 @@ def test_status_shows_numbers_and_waits_for_nobody(
         "four hosts: one works, one drifted, one is parked, one has no cable",
         "each row, the engine's numbers, the drift and the skew by name",
         f"{took_s:.1f} s with a deadline of 4",
+    )
+
+
+def test_a_webhook_that_hangs_slows_no_rollout(
+    lab: Lab, hosts: Callable[..., list[Host]], tmp_path: Path, prove: Proofs
+) -> None:
+    """It takes the connection and says nothing; the other sinks hear all, Prometheus' file too."""
+    [host] = hosts("sink1", fresh=True)
+    fleet = Fleet(lab, tmp_path)
+    fleet.describe(host, engine={"colour": "red"})
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        (tmp_path / "headway.yaml").write_text(
+            "sinks:\n"
+            f"  - webhook: {{url: '{url}', tell: [host_said, ended]}}\n"
+            "  - textfile: {path: headway.prom}\n"
+            "  - ndjson: {path: events.ndjson}\n"
+        )
+        began = time.monotonic()
+        said = fleet.invoke("rollout", host, "--no-lint")
+        took_s = time.monotonic() - began
+
+    assert said.code == 0, said.stderr
+    [ended] = said.told("ended")
+    own_s = ended["took_ms"] / 1000
+    assert own_s < 15
+    assert took_s < own_s + 5 + 5, "the queue is waited for at the end, 5 s and no longer"
+    [note] = [note["text"] for note in said.told("note") if "headway.yaml:2" in note["text"]]
+    assert "were not delivered" in note
+    series = (tmp_path / "headway.prom").read_text()
+    assert f'headway_host_exit_code{{host="{host.name}"}} 0' in series
+    rows = [json.loads(row) for row in (tmp_path / "events.ndjson").read_text().splitlines()]
+    assert [row for row in said.story if "note" not in row] == rows
+    prove(
+        "sinks",
+        "a rollout with a webhook that takes connections and never answers",
+        "the same story in the NDJSON file, series for Prometheus, one note of what was lost",
+        f"the rollout took {own_s:.1f} s",
     )
