@@ -1,4 +1,4 @@
-"""What the lab needs of Debian beyond git, make and python3."""
+"""What the lab, and the tests of the page, need of Debian beyond git, make and python3."""
 
 import os
 import shutil
@@ -9,6 +9,7 @@ from tests.lab.command import LabError, run
 
 # program: the package that has it
 PACKAGES = {
+    "chromium": "chromium",
     "gcc": "gcc",
     "ip": "iproute2",
     "mmdebstrap": "mmdebstrap",
@@ -16,14 +17,17 @@ PACKAGES = {
     "ssh": "openssh-client",
     "systemd-nspawn": "systemd-container",
 }
-HEADERS = {"/usr/include/stdio.h": "libc6-dev"}  # what gcc compiles against comes apart
+FILES = {
+    "/usr/include/stdio.h": "libc6-dev",  # what gcc compiles against comes apart
+    "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf": "fonts-dejavu-core",  # so do letters
+}
 
 
 def missing() -> list[str]:
-    """Return the packages that are not there, judged by their programs and headers."""
+    """Return the packages that are not there, judged by their programs and files."""
     programs = {package for program, package in PACKAGES.items() if not shutil.which(program)}
-    headers = {package for header, package in HEADERS.items() if not Path(header).exists()}
-    return sorted(programs | headers)
+    files = {package for file, package in FILES.items() if not Path(file).exists()}
+    return sorted(programs | files)
 
 
 def why_no_lab() -> str:

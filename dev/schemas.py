@@ -26,6 +26,7 @@ from headway.control.oncall.logs import HostLine
 from headway.control.oncall.report import LeftOut, Written
 from headway.control.oncall.showing import ReleaseDiff, ShownRelease
 from headway.control.oncall.trend import Trend
+from headway.control.page import PageWritten
 from headway.control.past import HostHistory
 from headway.control.rendering import gate_kinds
 from headway.control.rendering.authoring import KINDS
@@ -42,7 +43,7 @@ EVENTS_SCHEMA = ROLE_SCHEMA.with_name("events.schema.json")
 
 ROWS = (
     *(HostStatus, Skew, HostFacts, PastRollout, HostHistory, ShownRelease, ReleaseDiff),
-    *(HostLine, Trend, Written, LeftOut, Finding),
+    *(HostLine, Trend, Written, LeftOut, PageWritten, Finding),
 )
 """What verbs that look answer with, but for plan and inventory."""
 

@@ -64,6 +64,16 @@ def prove(context: Context, name: str) -> None:
 
 
 @task
+def screenshots(context: Context) -> None:
+    """Make every picture in docs/images again."""
+    from dev.screenshots import make
+
+    setup(context)
+    for path in make():
+        sys.stdout.write(f"{path}\n")
+
+
+@task
 def demo(context: Context) -> None:
     """Watch a real engine go out to three real hosts."""
     from dev.demo import main
@@ -171,5 +181,5 @@ def _exit(code: int) -> None:
         raise Exit(code=code)
 
 
-namespace = Collection("dev", setup, check, everything, vllm, prove, demo, bench)
+namespace = Collection("dev", setup, check, everything, vllm, prove, screenshots, demo, bench)
 namespace.add_collection(Collection("lab", up, down, status, ssh, clean))

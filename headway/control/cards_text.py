@@ -103,17 +103,20 @@ def _holders(card: Card) -> Iterator[tuple[str, ...]]:
 
 def matrix(pairs: tuple[Pair, ...], width: int = 0) -> str:
     """Draw from row to column, a letter for each way two cards are connected, and what it means."""
-    ways = [way for way, _ in Counter(map(_way, pairs)).most_common()]
+    ways = [said for said, _ in Counter(map(way, pairs)).most_common()]
     letter = dict(zip(ways, string.ascii_uppercase + string.ascii_lowercase, strict=False))
-    cell = {(pair.a, pair.b): letter.get(_way(pair), "?") for pair in pairs}
+    cell = {(pair.a, pair.b): letter.get(way(pair), "?") for pair in pairs}
     indexes = sorted({pair.a for pair in pairs})
     header = ("TO", *map(str, indexes))
     rows = [(str(a), *(cell.get((a, b), ".") for b in indexes)) for a in indexes]
-    legend = table(("", "BETWEEN TWO CARDS"), [(name, way) for way, name in letter.items()], width)
+    legend = table(
+        ("", "BETWEEN TWO CARDS"), [(name, said) for said, name in letter.items()], width
+    )
     return f"{table(header, rows)}\n{legend}"
 
 
-def _way(pair: Pair) -> str:
+def way(pair: Pair) -> str:
+    """Word how two cards are connected, and what the driver grants between them."""
     said = {name: getattr(pair, name) for name in _GRANTS}
     granted = [name for name, answer in said.items() if answer == "ok"]
     refused = [f"{name}: {answer}" for name, answer in said.items() if answer not in ("ok", "")]

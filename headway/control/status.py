@@ -95,7 +95,7 @@ def _look(desk: Desk, within_s: int) -> Exit:
     """Show those that answer in time, then those that were late, then what is skewed."""
     from headway.control.reaching.looks import as_they_come
 
-    machines = _machines(desk)
+    classes = machines(desk)
     answers: dict[str, Looked | HeadwayError] = {}
     shown: list[HostStatus] = []
     patient = time.monotonic() + PATIENCE_S
@@ -105,11 +105,11 @@ def _look(desk: Desk, within_s: int) -> Exit:
             _print(desk, waiting)
             shown, waiting, patient = [*shown, *waiting], [], float("inf")
         answers[host] = answer
-        one = _status(host, answer, machines.get(host, ""))
+        one = _status(host, answer, classes.get(host, ""))
         waiting.append(one)
         if desk.json:
             desk.rows((one,))
-    skewed = tuple(skew.skews(_looked(answers), machines))
+    skewed = tuple(skew.skews(_looked(answers), classes))
     if desk.json:
         desk.rows(skewed)
     else:
@@ -118,10 +118,12 @@ def _look(desk: Desk, within_s: int) -> Exit:
 
 
 def _print(desk: Desk, shown: Sequence[HostStatus], skewed: Sequence[skew.Skew] = ()) -> None:
-    desk.print(text(_sorted(shown), int(time.time() * 1000), desk.width, skewed))
+    turn = {host.name: n for n, host in enumerate(desk.hosts)}  # they came in any order
+    ordered = sorted(shown, key=lambda host: turn[host.host])
+    desk.print(text(_sorted(ordered), int(time.time() * 1000), desk.width, skewed))
 
 
-def _machines(desk: Desk) -> dict[str, str]:
+def machines(desk: Desk) -> dict[str, str]:
     """Name the classes of the hosts that have one."""
     named = ((host.name, host.vars.get(CLASS)) for host in desk.hosts)
     return {name: str(value.value) for name, value in named if value is not None}
@@ -131,9 +133,9 @@ def _looked(answers: Answers) -> dict[str, Looked]:
     return {host: answer for host, answer in answers.items() if isinstance(answer, Looked)}
 
 
-def statuses(answers: Answers, machines: Mapping[str, str] | None = None) -> Iterator[HostStatus]:
+def statuses(answers: Answers, classes: Mapping[str, str] | None = None) -> Iterator[HostStatus]:
     """Say how each host stands, those that need a person first."""
-    named = machines or {}
+    named = classes or {}
     found = [_status(host, answer, named.get(host, "")) for host, answer in answers.items()]
     yield from _sorted(found)
 

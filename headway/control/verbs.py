@@ -347,6 +347,17 @@ def report(desk: Desk, *, rollout: str = "", out: str = "", hide_names: bool = F
     return work(desk, rollout, out, hide_names=hide_names)
 
 
+@looks
+def page(desk: Desk, *, out: str = "page", within: str = "15") -> Exit:
+    """Write the fleet as one file of HTML: no server, no request.
+
+    invoke page --out public
+    """
+    from headway.control.page import page as work
+
+    return work(desk, out, whole("within", within))
+
+
 @reads
 def baseline(desk: Desk, *, gate: tuple[str, ...] = ()) -> Exit:
     """Show pinned measurements; with --host, pin what it measured last.
@@ -409,7 +420,7 @@ def inventory(desk: Desk) -> Exit:
 VERBS = (
     *(rollout, rollback, restart, sweep, evict, adopt, park, unpark),
     *(hold, resume, accept, abort),
-    *(check, plan, status, history, show, diff, logs, trend, report),
+    *(check, plan, status, history, show, diff, logs, trend, report, page),
     *(facts, baseline, pin, prune, lint, inventory),
 )
 namespace = Collection(*VERBS)

@@ -60,7 +60,7 @@ HELP: Mapping[str, str] = {
     "watch": "look again every 5 seconds, until Ctrl-C",
     "within": "seconds after which a host that says nothing is shown as unreachable (default: 15)",
     "rollout": "a rollout's id, or how it begins, as `invoke history` shows it",
-    "out": "the folder to write to (default: the one you are in)",
+    "out": "the folder to write to",
     "hide_names": "put host-1, person-1 and address-1 for names and addresses",
     "launch": "current, previous, or how an InvocationID begins",
     "grep": "a regular expression that lines have to match",
