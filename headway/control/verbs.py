@@ -417,10 +417,23 @@ def inventory(desk: Desk) -> Exit:
     return show(desk)
 
 
+@reads
+def completion(desk: Desk, *, shell: str = "bash", line: str = "") -> Exit:
+    """Print a script that completes hosts, parts and releases.
+
+    eval "$(invoke completion --shell bash)"
+    """
+    from headway.control.completion import SCRIPTS
+    from headway.control.completion import completion as work
+
+    return work(desk, one_of("shell", shell, tuple(SCRIPTS)), line)
+
+
 VERBS = (
     *(rollout, rollback, restart, sweep, evict, adopt, park, unpark),
     *(hold, resume, accept, abort),
     *(check, plan, status, history, show, diff, logs, trend, report, page),
-    *(facts, baseline, pin, prune, lint, inventory),
+    *(check, plan, status, history, show, diff, logs, trend, report, page),
+    *(facts, baseline, pin, prune, lint, inventory, completion),
 )
 namespace = Collection(*VERBS)

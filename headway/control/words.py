@@ -62,6 +62,8 @@ HELP: Mapping[str, str] = {
     "rollout": "a rollout's id, or how it begins, as `invoke history` shows it",
     "out": "the folder to write to",
     "hide_names": "put host-1, person-1 and address-1 for names and addresses",
+    "shell": "bash or zsh",
+    "line": "what stands before the cursor: print the words that may end it, not the script",
     "launch": "current, previous, or how an InvocationID begins",
     "grep": "a regular expression that lines have to match",
     "metric": "a gate, a kind of gate, or a measurement: decode, ttft, tokens_s",

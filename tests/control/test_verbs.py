@@ -23,7 +23,7 @@ NAMES = (
     *("hold", "park", "unpark", "resume", "accept", "abort", "lint", "inventory", "evict"),
     *("baseline", "sweep", "pin", "prune"),
     *("show", "diff", "logs", "trend"),
-    *("report", "page"),
+    *("report", "page", "completion"),
 )
 ACTING = (
     *("rollout", "rollback", "restart", "sweep", "evict", "adopt", "park", "unpark"),

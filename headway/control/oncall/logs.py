@@ -40,6 +40,7 @@ def logs(desk: Desk, order: Logs) -> Exit:
     (host,) = desk.hosts
     words = heard(host, desk.reach, order)
     if isinstance(words, HeadwayError):
+        words.hint = words.hint or f"invoke status --host {host.name} shows its parts"
         raise words
     told = [word for word in words if isinstance(word, Logged)]
     if desk.json:
@@ -84,9 +85,12 @@ def _refuse_misfits(order: Logs) -> None:
     try:
         re.compile(order.grep)
     except re.error as error:
-        raise UsageError(f"--grep: {order.grep!r} is no regular expression: {error}") from None
+        raise UsageError(
+            f"--grep: {order.grep!r} is no regular expression: {error}",
+            hint=f"for the text itself: invoke logs --grep '{re.escape(order.grep)}'",
+        ) from None
     if order.launch not in (CURRENT, PREVIOUS) and not _LAUNCH.fullmatch(order.launch):
         raise UsageError(
             f"--launch: {order.launch!r} is not current, previous or an InvocationID",
-            hint="status and reports name launches by their first 8 digits",
+            hint="invoke logs --launch previous; reports name launches by their first digits",
         )

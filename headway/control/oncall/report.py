@@ -146,7 +146,10 @@ def _of_host(desk: Desk, past: Records) -> Records:
     from headway.control.reaching.looks import first, heard
 
     if len(desk.hosts) > 1:
-        raise UsageError(f"report: of one host, and --host names {len(desk.hosts)}")
+        raise UsageError(
+            f"report: of one host, and --host names {len(desk.hosts)}",
+            hint=f"invoke report --host {desk.hosts[0].name}",
+        )
     (host,) = desk.hosts
     answer = first(heard(host, desk.reach, Recall(("accepted",), TRANSITIONS)), Recalled)
     rollouts = _mine(host, past)
@@ -174,7 +177,10 @@ def _of_rollout(wanted: str, past: Records) -> Records:
     fits = [one for one in past.rollouts if one.id.startswith(wanted)]
     if len(fits) != 1:
         names = near(wanted, (one.id for one in past.rollouts))
-        raise UsageError(f"--rollout: {len(fits)} rollouts begin with {wanted!r}; {names}")
+        raise UsageError(
+            f"--rollout: {len(fits)} rollouts begin with {wanted!r}; {names}",
+            hint="invoke history shows their ids",
+        )
     (one,) = fits
     return Records(
         f"{one.verb} {one.id}",

@@ -53,7 +53,10 @@ def trend(desk: Desk, metric: str, last: int) -> Exit:
     found = tuple(trends(mine, metric, last))
     if not found:
         known = {word for sample in mine for word in words(sample)}
-        raise UsageError(f"--metric: nothing is called {metric!r}; {near(metric, known)}")
+        raise UsageError(
+            f"--metric: nothing is called {metric!r}; {near(metric, known)}",
+            hint=f"invoke trend --metric {min(known)}",
+        )
     if desk.json:
         desk.rows(found)
     else:

@@ -82,7 +82,10 @@ def as_they_come(
         yield name, answer
     for host in hosts:
         if host.name in left:
-            late = UnreachableError(f"{host.name}: no answer within {within_s:g} s")
+            late = UnreachableError(
+                f"{host.name}: no answer within {within_s:g} s",
+                hint=f"invoke status --host {host.name} --within 60",
+            )
             yield host.name, late
 
 
