@@ -13,6 +13,7 @@ from headway.control.plan.changes import by_option
 from headway.control.plan.masking import masked
 from headway.control.telling.amounts import ago
 from headway.wire.release import Part
+from headway.wire.resources import is_container
 from headway.wire.talk import Looked
 
 ABSENT = "-"
@@ -79,8 +80,14 @@ def _groups(
         since_ms = answer.state.accepted[0].at_ms if answer.state.accepted else 0
         for part in answer.accepted.parts:
             member = _Member(host, since_ms, part, _values(part))
-            groups.setdefault((part.role, machines.get(host, "")), []).append(member)
+            groups.setdefault((_kind(part), machines.get(host, "")), []).append(member)
     return {key: members for key, members in groups.items() if len(members) > 1}
+
+
+def _kind(part: Part) -> str:
+    """Name what a part is compared with: its role, and its service where it is one of a project."""
+    name = part.subject.unit if part.subject else ""
+    return f"{part.role} {name.rpartition('/')[2]}" if is_container(name) else part.role
 
 
 def _values(part: Part) -> dict[tuple[str, str], str]:

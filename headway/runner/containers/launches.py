@@ -92,6 +92,11 @@ def state(machine: Machine, name: str) -> Tuple[str, str, int]:
     return ("active" if one.running() else "failed"), words, one.restarts
 
 
+def last_launch(machine: Machine, name: str, seen: Container) -> Subject:
+    """Give the launch that a container is of, running or over."""
+    return _subject(machine, name, seen)
+
+
 def _stop(machine: Machine, one: Container, deadline_s: int) -> str:
     what = f"{one.project}/{one.service} did not stop"
     try:

@@ -9,10 +9,11 @@ from headway.runner import process, subject, systemd
 from headway.runner.orders.session import Session
 from headway.runner.process import ProcessError
 from headway.runner.records import RecordError
-from headway.runner.systemd import SystemdError
+from headway.runner.supervisor_error import SupervisorError
 from headway.runner.tools.journal import decoded, journal_argv
 from headway.wire.phase import Exit
 from headway.wire.release import Part, Release
+from headway.wire.resources import is_container
 from headway.wire.talk import Done, FromHost, Logged, LogLine, Logs, Trouble
 
 AT_ONCE = 500  # lines a word
@@ -33,12 +34,16 @@ def tell(session: Session, order: Logs, lines: Lines = process.lines) -> FromHos
         release = session.records.release(session.records.state().running())
         part = part_of(release, order.part)
         unit = part.subject.unit if part.subject else ""
+        if is_container(unit):
+            for word in _container_words(session, part.name, unit, order, lines):
+                session.channel.say(word)
+            return Done(Exit.ACCEPTED)
         launch = _launch(session, unit, order.launch, lines)
         for word in _words(part.name, unit, launch, order, lines):
             session.channel.say(word)
     except NoSuch as error:
         return Trouble(Exit.USAGE, str(error))
-    except (RecordError, SystemdError, ProcessError, ValueError) as error:
+    except (RecordError, SupervisorError, ProcessError, ValueError) as error:
         return Trouble(Exit.REFUSED, f"the journal is not readable: {error}")
     return Done(Exit.ACCEPTED)
 
@@ -87,6 +92,24 @@ def _last(session: Session, unit: str) -> str:
 def _none(unit: str, seen: Sequence[str]) -> str:
     there = ", ".join(one[:8] for one in seen[-8:]) or "none"
     raise NoSuch(f"no such launch of {unit} in the journal; oldest first there are {there}")
+
+
+def _container_words(
+    session: Session, part: str, name: str, order: Logs, lines: Lines
+) -> Iterator[Logged]:
+    """Give the lines of a service's container, as those of a unit are given."""
+    from headway.runner.containers import history  # where there are containers
+
+    try:
+        launch, rows, why = history.read(session.machine, name, order.launch, lines)
+    except history.NoLaunchError as error:
+        raise NoSuch(str(error)) from None
+    wanted = re.compile(order.grep) if order.grep else None
+    fits = [row for row in rows if wanted is None or wanted.search(row.text)]
+    kept = fits[-order.last :] if order.last else fits
+    yield Logged(part, name, launch, tuple(kept[:AT_ONCE]), len(fits) - len(kept), why)
+    for start in range(AT_ONCE, len(kept), AT_ONCE):
+        yield Logged(part, name, launch, tuple(kept[start : start + AT_ONCE]))
 
 
 def _words(part: str, unit: str, launch: str, order: Logs, lines: Lines) -> Iterator[Logged]:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, Dict
 
 from headway.runner.machine import Machine
-from headway.runner.subject import current
-from headway.runner.systemd import SystemdError
+from headway.runner.supervisor import current
+from headway.runner.supervisor_error import SupervisorError
 from headway.runner.tools import tools_of
 from headway.runner.tools.http import RealHttp
 from headway.wire.gate import Criteria
@@ -28,9 +28,9 @@ def serving(machine: Machine, release: Release, criteria: Criteria) -> Dict[str,
         tools = tools_of(machine, part, lambda _part: (), lambda: int(asking.ANSWER_S))
         tools = replace(tools, http=RealHttp(lambda: int(asking.ANSWER_S)))
         try:
-            subject = current(machine.run, part.subject.unit)
-        except SystemdError:
-            continue  # systemd itself does not answer: the look at what is alive says so
+            subject = current(machine, part.subject.unit)
+        except SupervisorError:
+            continue  # systemd or Docker does not answer: the look at what is alive says so
         found[part.name] = asking.read(tools, subject, engine)
     busy = {name for name, numbers in found.items() if numbers.serving.running}
     if busy:
