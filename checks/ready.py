@@ -1,13 +1,14 @@
-"""The host can take the release: room, ports, time, and its cards free and to be opened."""
+"""The host can take the release: room, ports, time, weights, and its cards free to be opened."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Dict, List, Optional, Tuple
 
 from headway.wire.evidence import by_hand, holder
 from headway.wire.freeze import Freeze, FreezeError, frozen
 from headway.wire.gate import Answered, Judgement, Measurement, Subject
 from headway.wire.machine_class import MachineClass
+from headway.wire.resources import FoundWeights, Weights
 from headway.wire.tools import Tools
 from headway.wire.verdict import Verdict
 
@@ -52,6 +53,7 @@ def judge(params: Params, subject: Optional[Subject], tools: Tools) -> Answered:
     except FreezeError as error:
         return Judgement(Verdict.INVALID, (str(error),))
     lacking = [*([closed] if closed else []), *_disk(params, tools), *_memory(params, tools)]
+    lacking += _weights(tools)
     ports = tools.part.listens if params.ports is None else params.ports
     for port in ports:
         lacking.extend(
@@ -85,6 +87,12 @@ def _cards(params: Params, subject: Optional[Subject], tools: Tools) -> Tuple[Li
     room = params.card_mib, params.card_percent
     need = readiness.Need(params.gpus, params.cards, *room, params.machine)
     return readiness.judged(need, subject, tools)
+
+
+def _weights(tools: Tools) -> Tuple[str, ...]:
+    """Look at sizes and times: an engine on truncated weights dies an hour later, or lies."""
+    mine = tuple(each for each in tools.part.resources if isinstance(each, (Weights, FoundWeights)))
+    return tools.host.differences(replace(tools.part, resources=mine)) if mine else ()
 
 
 def _disk(params: Params, tools: Tools) -> List[str]:

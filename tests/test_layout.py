@@ -21,13 +21,18 @@ TRAVELS = [
 HOMES = {
     "cryptography": "headway/control/vault.py",
     "fabric": "headway/control/reaching/ssh",
+    "httpx2": "headway/control/hub.py",
+    "huggingface_hub": "headway/control/hub.py",
     "jinja2": "headway/control/rendering/templates.py",
     "paramiko": "headway/control/reaching/ssh",
     "pynvml": "headway/runner/cards/nvml.py",
     "rich": "headway/control/telling/console.py",
     "sqlite3": "headway/control/telling/history.py",
     "subprocess": "headway/control/local.py headway/runner/process.py",  # one a side
-    "urllib.request": "headway/control/pins/web.py headway/control/telling/courier.py",
+    "urllib.request": (
+        "headway/control/pins/web.py headway/control/telling/courier.py "
+        "headway/runner/fetching/download.py"
+    ),
     "yaml": "headway/control/yaml_nodes.py",
 }
 SIDES = {  # what each may import of ours

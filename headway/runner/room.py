@@ -2,12 +2,12 @@
 
 import os
 from dataclasses import dataclass
-from typing import Dict, Iterable, Iterator, List, Optional
+from typing import Dict, Iterable, Iterator, List, Mapping, Optional
 
 from headway.runner.disk import Room
 from headway.wire.marks import ROOT
 from headway.wire.release import Part, Release
-from headway.wire.resources import Image, LockedVenv, Service, Stack, blobs_of
+from headway.wire.resources import Image, LockedVenv, Service, Stack, Weights, blobs_of
 
 HEADROOM_BYTES = 64 * 1024 * 1024  # records, logs and a failed release's snapshot
 HEADROOM_INODES = 256
@@ -25,12 +25,19 @@ class Need:
     inodes: int = 1
 
 
-def needs(release: Release, wrong: Iterable[object]) -> Iterator[Need]:
-    """Name what a release writes where: the resources that are not as wanted, and the record."""
+def needs(
+    release: Release,
+    wrong: Iterable[object],
+    come: Mapping[str, int] = {},
+) -> Iterator[Need]:
+    """Name what a release writes where: the resources that are not as wanted, and the record.
+
+    `come` says by path how many bytes of weights are here already.
+    """
     changing = list(wrong)
     yield Need(ROOT + "/", 0)
     for part in release.parts:
-        yield from _part_needs(part, changing)
+        yield from _part_needs(part, changing, come)
 
 
 def shortage(wanted: Iterable[Need], rooms: Dict[str, Room]) -> Optional[str]:
@@ -53,7 +60,7 @@ def shortage(wanted: Iterable[Need], rooms: Dict[str, Room]) -> Optional[str]:
     return None
 
 
-def _part_needs(part: Part, changing: List[object]) -> Iterator[Need]:
+def _part_needs(part: Part, changing: List[object], come: Mapping[str, int]) -> Iterator[Need]:
     for resource in part.resources:
         if resource not in changing or isinstance(resource, (Image, Service, Stack)):
             continue
@@ -61,6 +68,11 @@ def _part_needs(part: Part, changing: List[object]) -> Iterator[Need]:
         if isinstance(resource, LockedVenv):
             wheels = sum(wheel.blob.size for wheel in resource.wheels)
             yield Need(resource.path, wheels * _UNPACKED, _VENV_INODES)
+            continue
+        if isinstance(resource, Weights):
+            size = sum(_blocks(file.size) for file in resource.files)
+            left = max(0, size - come.get(resource.path, 0))
+            yield Need(resource.path, left, 2 * len(resource.files))
             continue
         path = getattr(resource, "path", "/etc/systemd/system/x")
         yield Need(path, sum(_blocks(blob.size) for blob in blobs), 1 + len(blobs))

@@ -13,15 +13,17 @@ from headway.runner.changes import owned, switching, units_of
 from headway.runner.machine import Machine
 from headway.runner.resources import ResourceError
 from headway.runner.resources.unit import dropins
+from headway.runner.resources.weights import Delivery, come
 from headway.runner.supervisor_error import SupervisorError
-from headway.wire.event import Body, StepBegan, StepDone
+from headway.wire.event import Body, Coming, StepBegan, StepDone
 from headway.wire.marks import ROOT
 from headway.wire.record import Orders
-from headway.wire.release import Part, Release
+from headway.wire.release import EMPTY, Part, Release
 from headway.wire.resources import (
     ADDITIVE,
     Dir,
     File,
+    FoundWeights,
     Image,
     LockedVenv,
     Package,
@@ -29,12 +31,18 @@ from headway.wire.resources import (
     Stack,
     Sysctl,
     Unit,
+    Weights,
     dropin_path,
     unit_path,
 )
 
 SCRATCH = ROOT + "/stage"
 Tell = Callable[[Body], None]
+Listening = Callable[[], bool]
+
+
+def _always() -> bool:
+    return True
 
 
 class StageError(Exception):
@@ -49,6 +57,7 @@ def stage(  # noqa: PLR0913 # what is staged, beside what, and for what
     orders: Orders,
     *,
     going_back: bool = False,
+    listening: Listening = _always,
 ) -> Tuple[str, ...]:
     """See that this release can be written here, and bring about what it needs beside it.
 
@@ -56,20 +65,22 @@ def stage(  # noqa: PLR0913 # what is staged, beside what, and for what
 
     Going back asks for no room to spare: the ballast is there for it. With --no-way-back nobody
     looks after what the accepted release needs. Packages are installed under the host's lock,
-    which is the caller's business.
+    which is the caller's business. Where nobody is `listening` any more, no weights are fetched on.
     """
     wrong = tuple(_wrong(machine, release))
     _have_blobs(machine, release)
     if not orders.no_way_back:
         _have_blobs(machine, accepted)
     _refusals(machine, wrong, accepted)
+    if not orders.no_way_back:
+        _way_back_refusals(machine, accepted)
     if not going_back:
-        _room(machine, release, wrong)
+        _room(machine, release, wrong, EMPTY if orders.no_way_back else accepted)
     _transient(machine, release)
     for part in release.parts:
-        _add(machine, part, tell, maintenance=orders.maintenance)
+        _add(machine, part, release, (tell, listening), maintenance=orders.maintenance)
     if not orders.no_way_back:
-        _way_back(machine, accepted, tell)
+        _way_back(machine, accepted, (tell, listening))
     for part in release.parts:
         _verify(machine, part, release)
     return _composed(machine, release, accepted)
@@ -105,6 +116,20 @@ def _refusals(machine: Machine, wrong: Tuple[Resource, ...], accepted: Release) 
             _writable(machine, path)
 
 
+def _way_back_refusals(machine: Machine, accepted: Release) -> None:
+    """Find weights that cannot be brought back before hours are spent on fetching new ones."""
+    for part in accepted.parts:
+        for resource in part.resources:
+            if isinstance(resource, (Weights, FoundWeights)):
+                why = resources.refusal(resource, machine)
+                if why is not None:
+                    raise _no_way_back(accepted, why)
+
+
+def _no_way_back(accepted: Release, why: object) -> StageError:
+    return StageError(f"no way back to release {accepted.id}: {why}; or allow --no-way-back")
+
+
 def _written(resource: Resource) -> Tuple[str, ...]:
     """Name a path in every folder that a switching resource writes to."""
     if isinstance(resource, Unit):
@@ -136,8 +161,22 @@ def _writable(machine: Machine, path: str) -> None:
             )
 
 
-def _room(machine: Machine, release: Release, wrong: Tuple[Resource, ...]) -> None:
-    needs = (*room.needs(release, wrong), *_pulled(machine, wrong))
+def _room(
+    machine: Machine, release: Release, wrong: Tuple[Resource, ...], accepted: Release
+) -> None:
+    """Sum up what is to be written: weights that the way back lacks are fetched again, too."""
+    lost = tuple(
+        each
+        for each in _wrong(machine, accepted)
+        if isinstance(each, Weights) and each not in wrong
+    )
+    here = {each.path: come(each, machine) for each in (*wrong, *lost) if isinstance(each, Weights)}
+    again = Release(release.schema, "", release.origin, (Part("", "", lost),))
+    needs = (
+        *room.needs(release, wrong, here),
+        *room.needs(again, lost, here),
+        *_pulled(machine, wrong),
+    )
     rooms = {need.path: machine.disk.room(need.path) for need in needs}
     short = room.shortage(needs, rooms)
     if short is not None:
@@ -172,7 +211,15 @@ def _transient(machine: Machine, release: Release) -> None:
 # --- what is only added -------------------------------------------------------------------------
 
 
-def _add(machine: Machine, part: Part, tell: Tell, *, maintenance: bool) -> None:
+def _add(
+    machine: Machine,
+    part: Part,
+    release: Release,
+    who: Tuple[Tell, Listening],
+    *,
+    maintenance: bool,
+) -> None:
+    tell, _ = who
     for resource in part.resources:
         if not isinstance(resource, ADDITIVE):
             continue
@@ -182,23 +229,38 @@ def _add(machine: Machine, part: Part, tell: Tell, *, maintenance: bool) -> None
         began = time.monotonic()
         tell(StepBegan(part.name, "stage", wrong))
         try:
-            resources.apply(resource, machine, maintenance=maintenance)
+            delivery = _delivery(resource, part, release, who)
+            resources.apply(resource, machine, maintenance=maintenance, delivery=delivery)
         except ResourceError as error:
             raise StageError(str(error)) from None
         took_ms = int((time.monotonic() - began) * 1000)
         tell(StepDone(part.name, "stage", took_ms, resources.name_of(resource)))
 
 
-def _way_back(machine: Machine, accepted: Release, tell: Tell) -> None:
-    """See that the accepted release could still run: packages stay, environments may not have."""
+def _delivery(
+    resource: Resource, part: Part, release: Release, who: Tuple[Tell, Listening]
+) -> Optional[Delivery]:
+    tell, listening = who
+    how = release.fetch(resource.path) if isinstance(resource, Weights) else None
+    if how is None:
+        return None
+    path = how.path
+
+    def told(done: int, total: int, bytes_s: int) -> None:
+        tell(Coming(part.name, "stage", path, done, total, bytes_s))
+
+    return Delivery(how, told, listening)
+
+
+def _way_back(machine: Machine, accepted: Release, who: Tuple[Tell, Listening]) -> None:
+    """See that the accepted release could still run: packages stay, the rest may not have."""
     for part in accepted.parts:
-        venvs = tuple(each for each in part.resources if not isinstance(each, Package))
+        rest = tuple(each for each in part.resources if not isinstance(each, Package))
+        slim = Part(part.name, part.role, rest)
         try:
-            _add(machine, Part(part.name, part.role, venvs), tell, maintenance=False)
+            _add(machine, slim, accepted, who, maintenance=False)
         except StageError as error:
-            raise StageError(
-                f"no way back to release {accepted.id}: {error}; or allow --no-way-back"
-            ) from None
+            raise _no_way_back(accepted, error) from None
 
 
 # --- let systemd read it ------------------------------------------------------------------------

@@ -37,6 +37,18 @@ class StepDone:
 
 
 @dataclass(frozen=True)
+class Coming:
+    """Bytes of a step come from elsewhere: how many of how many, and how many a second now."""
+
+    part: str
+    step: str
+    what: str
+    done_bytes: int
+    total_bytes: int
+    bytes_s: int
+
+
+@dataclass(frozen=True)
 class Rung:
     """A rung of eviction was climbed: what was held before and after it, a line each.
 
@@ -129,7 +141,9 @@ class Rested:
     sentence: str
 
 
-Body = Union[Moved, StepBegan, StepDone, Rung, Noted, Waiting, Reported, Asked, Replied, Rested]
+Body = Union[
+    Moved, StepBegan, StepDone, Coming, Rung, Noted, Waiting, Reported, Asked, Replied, Rested
+]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Iterator, Optional, Tuple
 
 from headway.wire.loader import canonical
-from headway.wire.resources import Blob, Resource, blobs_of
+from headway.wire.resources import Blob, Fetch, Resource, blobs_of
 
 SCHEMA = 1
 
@@ -51,7 +51,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Release:
-    """Everything a host should run. `unheld` names what an adopted release cannot bring back."""
+    """Everything a host should run. `unheld` names what an adopted release cannot bring back.
+
+    `fetches` say how weights come to the host; only the parts make the id.
+    """
 
     schema: int
     id: str
@@ -59,6 +62,7 @@ class Release:
     parts: Tuple[Part, ...] = ()
     secret_names: Tuple[str, ...] = ()
     unheld: Tuple[str, ...] = ()
+    fetches: Tuple[Fetch, ...] = ()
 
     def part(self, name: str) -> Optional[Part]:
         """Find a part by its instance name."""
@@ -66,12 +70,16 @@ class Release:
 
     def blobs(self) -> Iterator[Blob]:
         """Name every blob this release needs, once each, in order."""
+        tokens = (fetch.token for fetch in self.fetches if fetch.token is not None)
         seen = set()
-        for part in self.parts:
-            for blob in part.blobs():
-                if blob.sha256 not in seen:
-                    seen.add(blob.sha256)
-                    yield blob
+        for blob in (*(blob for part in self.parts for blob in part.blobs()), *tokens):
+            if blob.sha256 not in seen:
+                seen.add(blob.sha256)
+                yield blob
+
+    def fetch(self, path: str) -> Optional[Fetch]:
+        """Find how the weights at a path are fetched."""
+        return next((fetch for fetch in self.fetches if fetch.path == path), None)
 
 
 EMPTY = Release(SCHEMA, "empty", Origin.EMPTY)
@@ -87,8 +95,9 @@ def release_of(
     origin: Origin = Origin.RENDERED,
     secret_names: Tuple[str, ...] = (),
     unheld: Tuple[str, ...] = (),
+    fetches: Tuple[Fetch, ...] = (),
 ) -> Release:
     """Make a release of these parts, with the id that they hash to; no parts make EMPTY."""
     if not parts and origin is not Origin.ADOPTED:
         return EMPTY
-    return Release(SCHEMA, release_id(parts), origin, parts, secret_names, unheld)
+    return Release(SCHEMA, release_id(parts), origin, parts, secret_names, unheld, fetches)

@@ -173,11 +173,76 @@ class Service:
     pin: Pin
 
 
-Switching = Union[File, Dir, Unit, Sysctl, Stack, Service]
-Additive = Union[Package, LockedVenv, FoundVenv, Image]
-Resource = Union[File, Dir, Unit, Sysctl, Stack, Service, Package, LockedVenv, FoundVenv, Image]
+@dataclass(frozen=True)
+class WeightsFile:
+    """A file of weights: its name below their folder, its size in bytes, and its content's hash.
 
-ADDITIVE = (Package, LockedVenv, FoundVenv, Image)
+    A hub gives the `sha256` of large files, and of small ones git's own `blob_id`.
+    """
+
+    name: str
+    size: int
+    sha256: str = ""
+    blob_id: str = ""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of one revision, whole, in an immutable folder named after it.
+
+    `source` is ORG/REPO@COMMIT or a URL. How they come to the host is no part of what runs: that
+    is Fetch, beside the parts.
+    """
+
+    path: str
+    source: str
+    files: Tuple[WeightsFile, ...]
+
+
+@dataclass(frozen=True)
+class FoundWeights:
+    """Weights that somebody else put there, a file or a folder: checked, not restorable.
+
+    The fingerprint hashes the names, sizes and times of change of all their files.
+    """
+
+    path: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """How the weights at `path` are fetched; a new token or another limit restarts nothing.
+
+    A file's name is put behind a `url` that ends with a slash; else the URL is that of the one
+    file there is. The token is for that server alone. `max_mib_s` 0 is as fast as it comes.
+    """
+
+    path: str
+    url: str
+    token: Optional[Blob] = None
+    max_mib_s: int = 0
+    deadline_s: int = 6 * 3600
+
+
+Switching = Union[File, Dir, Unit, Sysctl, Stack, Service]
+Additive = Union[Package, LockedVenv, FoundVenv, Image, Weights, FoundWeights]
+Resource = Union[
+    File,
+    Dir,
+    Unit,
+    Sysctl,
+    Stack,
+    Service,
+    Package,
+    LockedVenv,
+    FoundVenv,
+    Image,
+    Weights,
+    FoundWeights,
+]
+
+ADDITIVE = (Package, LockedVenv, FoundVenv, Image, Weights, FoundWeights)
 
 
 def name_of(resource: Resource) -> str:

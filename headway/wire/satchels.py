@@ -1,8 +1,8 @@
 """Which files of the runner travel apart, sent to the hosts that need them and only once.
 
-The runner itself stays small: what only a host with cards needs (NVML) or Compose projects need, or
-only a release that is judged by its answers (prompts, measuring), comes as a satchel into the same
-folder, runner/HASH.
+The runner itself stays small: what only a host with cards needs (NVML) or Compose projects need,
+only a release that is judged by its answers (prompts, measuring), or only one whose weights are to
+be fetched, comes as a satchel into the same folder, runner/HASH.
 """
 
 from typing import Dict, Tuple
@@ -28,6 +28,7 @@ SATCHELS: Dict[str, Tuple[str, ...]] = {
     ),
     "reading": ("headway/runner/reading/",),
     "acceptance": tuple(_CHECKS + name for name in _ACCEPTANCE),
+    "weights": ("headway/runner/fetching/", _CHECKS + "weights.py"),
 }
 
 

@@ -20,7 +20,7 @@ from headway.wire.cards import CardsSeen
 from headway.wire.gate import Answered, Baseline, Subject
 from headway.wire.loader import load
 from headway.wire.release import Part, SubjectSpec
-from headway.wire.resources import Blob, File, Pin, Resource, Service, Unit
+from headway.wire.resources import Blob, File, Pin, Resource, Service, Unit, Weights
 from headway.wire.tools import (
     HttpAnswer,
     Journal,
@@ -105,6 +105,8 @@ class Made:
             resources = (*resources, environment, Unit(UNIT, self._blob(unit)))
         if "pin" in facts:
             resources = (Service("stack", "web", load(Pin, facts["pin"])),)
+        weights = [load(Weights, row) for row in facts.get("weights", [])]
+        resources = (*resources, *weights)
         self.part = Part(
             name="web",
             role="service",

@@ -1,8 +1,10 @@
 """Secrets that were rotated between two releases: named, recorded ones used, or today's."""
 
+from dataclasses import replace
+
 from headway.runner.orders.rollback import rotated, with_current_secrets
 from headway.wire.release import Part, Release, release_of
-from headway.wire.resources import Blob, File
+from headway.wire.resources import Blob, Fetch, File
 
 PLAIN = File("/etc/engine/config", Blob("c" * 64, 1))
 
@@ -26,3 +28,13 @@ def test_with_current_secrets_the_rest_stays_as_recorded() -> None:
     mixed = with_current_secrets(release("a"), release("b", other))
     assert mixed == release("b")
     assert mixed.id != release("a").id
+
+
+def test_weights_are_fetched_with_todays_token_of_the_same_server() -> None:
+    """A token that was rotated lets nobody in; one for another server is none of its business."""
+    old, new = Blob("1" * 64, 1, secret=True), Blob("2" * 64, 1, secret=True)
+    hub, mirror = "https://hub.example/o/m/resolve/a/", "https://mirror.example/o/m/resolve/a/"
+    target = replace(release("a"), fetches=(Fetch("/w/a", hub, old), Fetch("/w/b", mirror, old)))
+    running = replace(release("b"), fetches=(Fetch("/w/c", hub, new),))
+    mixed = with_current_secrets(target, running)
+    assert mixed.fetches == (Fetch("/w/a", hub, new), Fetch("/w/b", mirror, old))

@@ -1,5 +1,7 @@
 """Stage: what can be known before anything is touched stops a rollout there, in one line."""
 
+import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 from headway.runner import room
 from headway.runner.disk import Disk, Room
 from headway.runner.machine import Machine, machine_of
+from headway.runner.resources.weights import come
 from headway.runner.stage import StageError, stage
 from headway.wire.event import Body, StepBegan, StepDone
 from headway.wire.record import Orders
@@ -17,6 +20,7 @@ from headway.wire.resources import (
     Blob,
     Dir,
     DropIn,
+    Fetch,
     File,
     FoundVenv,
     LockedVenv,
@@ -24,8 +28,11 @@ from headway.wire.resources import (
     Resource,
     Sysctl,
     Unit,
+    Weights,
+    WeightsFile,
     Wheel,
 )
+from tests.lab.hub import Hub
 from tests.runner.resources.scripted import Scripted, blob, machine_at, tree
 
 GONE = Blob("0" * 64, 7)
@@ -271,3 +278,74 @@ def test_a_full_disk_is_said_in_stage(tmp_path: Path, host: tuple[Machine, Scrip
     machine = machine_of(SickDisk(tmp_path, 5 * MIB), run)
     with pytest.raises(StageError, match="5 MiB free on its file system, 64 MiB needed; make room"):
         _staged(machine, _release(Dir("/opt/x")))
+
+
+# --- weights ------------------------------------------------------------------------------------
+
+BIG = b"w" * 300_000
+
+
+def _weights(path: str, data: bytes = BIG) -> Weights:
+    digest = hashlib.sha256(data).hexdigest()
+    return Weights(path, "org/m@abc", (WeightsFile("m.gguf", len(data), digest),))
+
+
+def _fetching(hub: Hub, *wanted: Weights) -> Release:
+    commit = hub.repositories["org/m"].branches["main"]
+    url = f"{hub.url}/org/m/resolve/{commit}/"
+    fetches = tuple(Fetch(one.path, url) for one in wanted)
+    parts = (Part("engine", "llama_cpp", wanted),)
+    return release_of(parts, fetches=fetches)
+
+
+def test_weights_come_in_stage(tmp_path: Path, host: tuple[Machine, Scripted]) -> None:
+    """Both releases' own: those of the accepted one are there before anything stops."""
+    machine, _ = host
+    with Hub() as hub:
+        hub.publish("org/m", {"m.gguf": BIG})
+        new, old = _weights("/srv/weights/new"), _weights("/srv/weights/old")
+        told = _staged(machine, _fetching(hub, new), _fetching(hub, old))
+    assert (tmp_path / "srv/weights/new/m.gguf").read_bytes() == BIG
+    assert (tmp_path / "srv/weights/old/m.gguf").read_bytes() == BIG
+    began = [one.detail for one in told if isinstance(one, StepBegan)]
+    assert began == ["/srv/weights/new is missing", "/srv/weights/old is missing"]
+
+
+def test_truncated_weights_of_the_way_back_are_named(
+    tmp_path: Path, host: tuple[Machine, Scripted]
+) -> None:
+    """They are not fetched over: the accepted engine runs from them right now."""
+    machine, _ = host
+    with Hub() as hub:
+        hub.publish("org/m", {"m.gguf": BIG})
+        old = _fetching(hub, _weights("/srv/weights/old"))
+        _staged(machine, old)
+        os.truncate(tmp_path / "srv/weights/old/m.gguf", 17)
+        hub.asked.clear()
+        with pytest.raises(StageError) as caught:
+            _staged(machine, _fetching(hub, _weights("/srv/weights/new")), old)
+        assert f"no way back to release {old.id}: /srv/weights/old was changed" in str(caught.value)
+        assert "m.gguf has 17 bytes, not 300000" in str(caught.value)
+        with pytest.raises(StageError, match=r"m\.gguf has 17 bytes, not 300000"):
+            _staged(machine, old)
+        assert hub.asked == []
+
+
+def test_weights_that_do_not_fit_are_not_begun(tmp_path: Path) -> None:
+    """Their sizes are known before a byte comes; what is here already needs no room again."""
+    run = Scripted()
+    machine_at(tmp_path)
+    size = 900 * MIB
+    wanted = Weights("/srv/w/m", "org/m@abc", (WeightsFile("m.gguf", size, "0" * 64),))
+    release = release_of(
+        (Part("engine", "llama_cpp", (wanted,)),), fetches=(Fetch("/srv/w/m", "http://none/"),)
+    )
+    machine = machine_of(SickDisk(tmp_path, 800 * MIB), run)
+    with pytest.raises(StageError, match=r"800 MiB free on its file system, 964 MiB needed"):
+        _staged(machine, release)
+    part = tmp_path / "srv/w/.headway-coming-m/m.gguf.part"
+    part.parent.mkdir(parents=True)
+    with part.open("wb") as file:
+        file.truncate(300 * MIB)
+    here = {"/srv/w/m": come(wanted, machine)}
+    assert room.Need("/srv/w/m", 600 * MIB, 2) in room.needs(release, [wanted], here)

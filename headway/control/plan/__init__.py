@@ -8,7 +8,7 @@ from headway.control.rendering.render import Rendered
 from headway.wire.phase import Phase
 from headway.wire.record import State
 from headway.wire.release import EMPTY, Origin, Part, Release
-from headway.wire.resources import FoundVenv, Service, Unit
+from headway.wire.resources import FoundVenv, FoundWeights, Service, Unit
 from headway.wire.talk import Looked
 
 __all__ = ["HostPlan", "plan"]
@@ -94,6 +94,7 @@ _WORDS = {
     "Dir": "a folder",
     "File": "a file",
     "FoundVenv": "the environment's path",
+    "FoundWeights": "the weights",
     "Image": "the image",
     "LockedVenv": "the virtual environment",
     "Package": "a package",
@@ -101,6 +102,7 @@ _WORDS = {
     "Stack": "what Compose is given",
     "Sysctl": "a sysctl",
     "Unit": "the unit",
+    "Weights": "the weights",
 }
 
 
@@ -134,7 +136,7 @@ def _way_back(new: Release, looked: Looked, restarts: tuple[Restart, ...]) -> Wa
 def _found(release: Release) -> Iterator[str]:
     for part in release.parts:
         for one in part.resources:
-            if isinstance(one, FoundVenv):
+            if isinstance(one, (FoundVenv, FoundWeights)):
                 yield f"{part.name}: {one.path} is not headway's: it is checked, not restorable"
 
 

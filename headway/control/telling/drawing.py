@@ -197,8 +197,8 @@ def _said(pen: _Pen, body: event.Body) -> Iterator[Line]:
         case event.Replied(answer=answer):
             what = pen.picture.at(pen.host).asked.get(answer.n, "answer")
             yield pen.fact(what, f"{answer.value}, by {answer.by}")
-        case event.StepBegan() | event.Asked() | event.Moved() | event.Rested():
-            # The live line says what begins and what is asked for a moment; that the host rests
+        case event.StepBegan() | event.Coming() | event.Asked() | event.Moved() | event.Rested():
+            # The live line says what begins, comes and is asked for a moment; that the host rests
             # again is said with its last word, when its turn ends.
             return
         case _:

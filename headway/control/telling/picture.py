@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import singledispatch
 
 from headway.control.telling import story
+from headway.control.telling.amounts import size, took
 from headway.wire import event
 from headway.wire.phase import Phase
 
@@ -58,6 +59,14 @@ def doing(picture: Picture) -> tuple[str, Phase, str]:
     return host.host, host.phase, host.doing
 
 
+def coming(body: event.Coming) -> str:
+    """Say how far a fetch is, how fast it goes and how long it still takes at this rate."""
+    how_far = f"{size(body.done_bytes)} of {size(body.total_bytes)}, {size(body.bytes_s)}/s"
+    left = 1000 * (body.total_bytes - body.done_bytes)
+    rest = f", {took(left // body.bytes_s)} left" if body.bytes_s else ""
+    return f"{body.part} {body.step} {body.what}: {how_far}{rest}"
+
+
 @singledispatch
 def _host(_told: object, host: HostPicture) -> HostPicture:
     """Nothing of this told changes where the host is."""
@@ -103,6 +112,8 @@ def _(told: story.HostSaid, host: HostPicture) -> HostPicture:
             return replace(host, phase=phase, doing="")
         case event.StepBegan(part=part, step=step, detail=detail):
             return replace(host, doing=" ".join(filter(None, (part, step, detail))))
+        case event.Coming():
+            return replace(host, doing=coming(told.event.body))
         case event.Waiting(part=part, gate=gate, reason=reason):
             return replace(host, doing=f"{part} {gate}: {reason}")
         case event.Asked(ask=ask):

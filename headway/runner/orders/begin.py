@@ -18,7 +18,7 @@ from headway.wire.gate import Criteria
 from headway.wire.phase import Exit
 from headway.wire.record import SCHEMA, Acceptance, Orders, State, Transition
 from headway.wire.release import EMPTY, Release
-from headway.wire.resources import Package
+from headway.wire.resources import Package, Weights
 from headway.wire.talk import FromHost, Rollout, Said, Sweep
 
 
@@ -124,7 +124,8 @@ def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
             session.records.keep_release(release)
         for note in notes:
             tell(Noted(note))
-        if not session.equip(criteria.gates if criteria else ()):
+        fetches = any(_has_weights(release) for release in (start, target, *rungs))
+        if not session.equip(criteria.gates if criteria else (), weights=fetches):
             return None
         again = orders.relaunch
         for release in rungs or (target,):
@@ -160,10 +161,26 @@ def _stage(
     needs_lock = any(
         isinstance(resource, Package) for part in target.parts for resource in part.resources
     )
+
+    def work() -> Tuple[str, ...]:
+        return stage.stage(
+            session.machine,
+            target,
+            start,
+            tell,
+            orders,
+            going_back=going_back,
+            listening=lambda: session.channel.open,
+        )
+
     if not needs_lock:
-        return stage.stage(session.machine, target, start, tell, orders, going_back=going_back)
+        return work()
     with HostLock(session.machine.disk, session.clock, orders.wait_s):
-        return stage.stage(session.machine, target, start, tell, orders, going_back=going_back)
+        return work()
+
+
+def _has_weights(release: Release) -> bool:
+    return any(isinstance(each, Weights) for part in release.parts for each in part.resources)
 
 
 class _Said(Teller):

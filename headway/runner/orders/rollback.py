@@ -13,7 +13,7 @@ from headway.runner.orders.session import Session
 from headway.runner.records import RecordError
 from headway.wire.phase import Exit, Phase
 from headway.wire.release import Part, Release, release_of
-from headway.wire.resources import Blob, File, Resource
+from headway.wire.resources import Blob, Fetch, File, Resource
 from headway.wire.talk import FromHost, Request, Rollback
 
 
@@ -50,7 +50,7 @@ def obey(session: Session, order: Rollback) -> Optional[FromHost]:
 
 
 def with_current_secrets(target: Release, running: Release) -> Release:
-    """Give the target the secret files of the running release, path by path."""
+    """Give the target the running release's secret files by path, and its tokens by server."""
     current = _secret_files(running)
 
     def updated(resource: Resource) -> Resource:
@@ -62,7 +62,15 @@ def with_current_secrets(target: Release, running: Release) -> Release:
         replace(part, resources=tuple(updated(resource) for resource in part.resources))
         for part in target.parts
     )
-    return release_of(parts, target.origin, target.secret_names, target.unheld)
+    tokens = {_server(fetch): fetch.token for fetch in running.fetches if fetch.token is not None}
+    fetches = tuple(
+        replace(fetch, token=tokens.get(_server(fetch), fetch.token)) for fetch in target.fetches
+    )
+    return release_of(parts, target.origin, target.secret_names, target.unheld, fetches)
+
+
+def _server(fetch: Fetch) -> str:
+    return "/".join(fetch.url.split("/")[:3])
 
 
 def rotated(target: Release, running: Release) -> Tuple[str, ...]:

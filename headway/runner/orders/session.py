@@ -33,15 +33,17 @@ class Session:
     records: Records
     clock: Clock
 
-    def equip(self, gates: Tuple[Gate, ...] = ()) -> bool:
+    def equip(self, gates: Tuple[Gate, ...] = (), *, weights: bool = False) -> bool:
         """Have what this machine and these gates need beside the runner; False: it did not come.
 
+        With `weights` there may be some to fetch.
         On the host alone nobody can bring it: what is here has to do.
         """
         if not self.channel.supplies:
             return True
         cards = ("cards",) if satchels.has_cards(self.machine.disk) else ()
-        wanted = (*cards, *satchels_for(tuple(gate.kind for gate in gates)))
+        fetching = ("weights",) if weights else ()
+        wanted = (*cards, *fetching, *satchels_for(tuple(gate.kind for gate in gates)))
         return self.fetch(*dict.fromkeys(wanted))
 
     def fetch(self, *names: str) -> bool:

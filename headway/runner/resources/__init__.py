@@ -6,7 +6,7 @@ holds its kind.
 """
 
 import importlib
-from typing import Any, Dict, Iterable, Optional, Tuple, Type
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Optional, Tuple, Type
 
 from headway.runner.blobs import BlobError
 from headway.runner.machine import Machine
@@ -19,8 +19,12 @@ from headway.wire.resources import (
     Resource,
     Service,
     Unit,
+    Weights,
     name_of,
 )
+
+if TYPE_CHECKING:
+    from headway.runner.resources.weights import Delivery
 
 __all__ = [
     "ResourceError",
@@ -73,10 +77,17 @@ def refusal(resource: Resource, machine: Machine) -> Optional[str]:
     return None if why is None else str(why)
 
 
-def apply(resource: Resource, machine: Machine, *, maintenance: bool = False) -> None:
+def apply(
+    resource: Resource,
+    machine: Machine,
+    *,
+    maintenance: bool = False,
+    delivery: "Optional[Delivery]" = None,
+) -> None:
     """Bring a resource about: look, change, look again. ResourceError when it does not hold.
 
-    `maintenance` allows packages that touch kernel, driver or containers.
+    `maintenance` allows packages that touch kernel, driver or containers; `delivery` is how weights
+    come.
     """
     wrong = diff(resource, machine, enabled=False)
     if wrong is None:
@@ -87,6 +98,8 @@ def apply(resource: Resource, machine: Machine, *, maintenance: bool = False) ->
     try:
         if isinstance(resource, Package):
             _kind(resource).apply(resource, machine, maintenance=maintenance)
+        elif isinstance(resource, Weights):
+            _kind(resource).apply(resource, machine, delivery)
         else:
             _kind(resource).apply(resource, machine)
     except OSError as error:

@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,8 @@ from headway.control.telling.amounts import ago, size, took
 from headway.control.telling.console import Plain, Screen, screen
 from headway.control.telling.drawing import Word, lines, live, plain, wrapped
 from headway.control.telling.picture import Picture, doing, fold
+from headway.control.telling.story import HostSaid
+from headway.wire.event import Coming, Event
 from tests.control import tell
 
 
@@ -100,6 +103,16 @@ def test_the_live_line_says_what_goes_on_and_how_long() -> None:
     reads = "gpu1  1 of 2  TRYING  llama health: the port does not answer yet  42 s"
     assert live(picture, 42_000) == reads
     assert live(_folded(told), 42_000) == ""
+
+
+def test_the_live_line_says_how_far_a_fetch_is() -> None:
+    """Of how much, how fast, and how long at this rate: nobody waits for 600 GB blindly."""
+    body = Coming("llama", "stage", "/srv/weights/m", 1_200_000_000, 16_000_000_000, 50_000_000)
+    said = HostSaid("gpu1", Event(1, 0, "t", body))
+    reads = "gpu1  llama stage /srv/weights/m: 1.2 GB of 16.0 GB, 50.0 MB/s, 4 min 56 s left  7.0 s"
+    assert live(_folded((said,)), 7_000) == reads
+    stalled = HostSaid("gpu1", Event(2, 0, "t", replace(body, bytes_s=0)))
+    assert "0 B/s  " in live(_folded((stalled,)), 7_000)
 
 
 def test_the_clock_of_the_live_line_starts_again_with_each_thing_done() -> None:
