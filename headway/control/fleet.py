@@ -6,6 +6,7 @@
     ROOT/baselines.yaml                     pinned measurements (baselines.py)
     ROOT/pins.yaml                          pinned images (pins/pins.py)
     ROOT/headway.yaml                       where else the story goes (telling/settings.py)
+    ROOT/weights.yaml                       pinned weights (weights.py)
 
 group_vars/ and host_vars/ lie beside the hosts file, as Ansible wants them.
 """
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from headway.control.baselines import Baselines
     from headway.control.pins.pins import Pins
     from headway.control.secret_sources import Sources
+    from headway.control.weights import Weights
     from headway.control.yaml_nodes import Document
 
 Kind = Literal["roles", "templates", "checks", "systemd"]
@@ -33,6 +35,7 @@ VARIABLE = "HEADWAY_INVENTORY"
 BASELINES = "baselines.yaml"
 PINS = "pins.yaml"
 SETTINGS = "headway.yaml"
+WEIGHTS = "weights.yaml"
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,15 @@ class Fleet:
         from headway.control.pins.pins import Pins, read  # with the stacks
 
         return read(self) if (self.root / PINS).exists() else Pins()
+
+    @cached_property
+    def weights(self) -> "Weights":
+        """Give the pinned weights of this fleet, read once."""
+        if not (self.root / WEIGHTS).exists():
+            return {}
+        from headway.control.weights import read  # few fleets have any
+
+        return read(self)
 
     def hosts_file(self) -> Path:
         """Find the inventory file; several and none chosen is a UsageError that lists them."""

@@ -10,7 +10,7 @@ from invoke.collection import Collection
 from headway.control import words
 from headway.control.desk import Desk
 from headway.control.words import acts, looks, one_of, processes, reads, several, whole
-from headway.wire.phase import Exit
+from headway.wire.phase import Exit, worst
 
 # --- what changes hosts, one after the other --------------------------------------------------
 
@@ -226,14 +226,17 @@ def _request(desk: Desk, what: str, reason: str) -> Exit:
 
 
 @acts
-def check(desk: Desk, *, gate: tuple[str, ...] = ()) -> Exit:
+def check(desk: Desk, *, gate: tuple[str, ...] = (), weights_sha256: bool = False) -> Exit:
     """Judge the running launch by today's gates; nothing is changed.
 
     invoke check --host gpu1
     invoke check --host gpu1 --gate needle,decode
+    invoke check --host gpu1 --weights-sha256       (reads every byte of its weights)
     """
     from headway.control.rolling import rollout as work
 
+    if weights_sha256:
+        return work.check_weights(desk.hosts, desk.options(), desk.tell)
     return work.check(desk.hosts, desk.options(), desk.tell, several(gate))
 
 
@@ -384,15 +387,18 @@ def prune(desk: Desk, *, delete: bool = False) -> Exit:
 
 @acts
 def pin(desk: Desk, *, repin: bool = False, on_host: tuple[str, ...] = ()) -> Exit:
-    """Resolve the images of Compose services to content: pins.yaml.
+    """Resolve images (pins.yaml) and weights (weights.yaml) to content.
 
     invoke pin --host gpu1
     invoke pin --host engines --repin
     """
+    from headway.control import weights
     from headway.control.pins import pin as work
     from headway.control.pins.owned import owned
 
-    return work.pin(desk, owned(desk.fleet), repin=repin, on_host=several(on_host))
+    found = weights.pin(desk, repin=repin)  # a host is rendered for its images
+    images = work.pin(desk, owned(desk.fleet), repin=repin, on_host=several(on_host))
+    return worst((found, images))
 
 
 @reads

@@ -50,6 +50,7 @@ HELP: Mapping[str, str] = {
     "part": "only this part of the host (default: all of them); repeatable",
     "gate": "only these gates, by name or kind; repeatable, or with commas",
     "delete": "delete what is shown",
+    "weights_sha256": "only hash every byte of the weights, against their pins (reads all of it)",
     "repin": "look up again what is pinned, and say what moved",
     "on_host": "images that no registry has, by reference or pattern ('acme/*'); repeatable",
     "set": "a variable and its values: draft_depth=0..6, options.max_num_seqs=16,32,64",

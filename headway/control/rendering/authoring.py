@@ -139,5 +139,26 @@ class Stack:
     used_by: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-Kind = type[Dir | File | Template | EnvFile | Unit | Sysctl | Package | Venv | Stack]
-KINDS: tuple[Kind, ...] = (Dir, File, Template, EnvFile, Unit, Sysctl, Package, Venv, Stack)
+@dataclass(frozen=True)
+class Weights:
+    """Weights: ORG/REPO@REVISION of a hub, URL#sha256=HEX, or a path known by its fingerprint.
+
+    Where they are is then the variable that `name` names: the folder, or `file` in it. `files` are
+    patterns (none: all of the repository). `token` is a secret; `max_mib_s` 0 is no limit.
+    """
+
+    name: str = "weights_path"
+    source: str = ""
+    files: tuple[str, ...] = ()
+    file: str = ""
+    fingerprint: str = ""
+    endpoint: str = ""
+    token: Any = None
+    max_mib_s: int = 0
+    deadline_s: int = 6 * 3600
+
+
+Kind = type[Dir | File | Template | EnvFile | Unit | Sysctl | Package | Venv | Weights | Stack]
+KINDS: tuple[Kind, ...] = (
+    *(Dir, File, Template, EnvFile, Unit, Sysctl, Package, Venv, Weights, Stack),
+)

@@ -1,6 +1,7 @@
 """Turns a role's resources into wire resources: rendered, typed, hashed.
 
-A secret is let into root's 0600 files and nowhere else: not into a unit, an argv or a path.
+A secret is let into root's 0600 files and nowhere else: not into a unit, an argv or a path. The
+token that weights are fetched with stays a blob of root's.
 """
 
 import hashlib
@@ -21,6 +22,7 @@ from headway.control.rendering.scope import Scope, secrets_in
 from headway.control.rendering.sources import Sources
 from headway.control.rendering.unit_file import TextError
 from headway.control.secrets import Secret
+from headway.control.weights import Ask
 from headway.wire import resources as wire
 from headway.wire.loader import WireError, canonical, load
 
@@ -35,7 +37,12 @@ _OTHERS = 0o077
 _USUAL_MODES = {
     int(f"{owner}{group}{other}", 8) for owner in "4567" for group in "04567" for other in "04567"
 }
-_MAY_HOLD_SECRETS = {("file", "content"), ("env_file", "values"), ("stack", "env")}
+_MAY_HOLD_SECRETS = {
+    ("file", "content"),
+    ("env_file", "values"),
+    ("stack", "env"),
+    ("weights", "token"),
+}
 
 
 @dataclass(frozen=True)
@@ -64,17 +71,19 @@ class Composed:
 class Maker:
     """Makes the resources of one part, in order, and gathers what they refer to.
 
-    `pin` gives what the image of a service is: reference, FILE:LINE, service.
-    `blobs` are bytes by hash; `texts` says where in the fleet a path on the host is written;
-    `secrets` are those that went in, with the name each goes by; `argv` is the command line of
-    each unit, `written` the units whose command line was made of options; `services` are those of
-    a Compose project that are headway's, `projects` the ones they stand in, by name.
+    `pin` gives what the image of a service is: reference, FILE:LINE, service; `weights` what
+    weights are pinned to. `blobs` are bytes by hash; `texts` says where in the fleet a path on the
+    host is written; `secrets` are those that went in, with the name each goes by; `argv` is the
+    command line of each unit, `written` the units whose command line was made of options;
+    `services` are those of a Compose project that are headway's, `projects` the ones they stand
+    in, by name; `fetches` say how weights come.
     """
 
     sources: Sources
     scope: Scope
     reveal: Callable[[Secret], str]
     pin: Callable[[str, str, str], wire.Pin]
+    weights: Ask
     blobs: dict[str, bytes] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     secrets: list[tuple[str, Secret]] = field(default_factory=list)
@@ -83,6 +92,7 @@ class Maker:
     services: dict[str, Owned] = field(default_factory=dict)
     projects: dict[str, Composed] = field(default_factory=dict)
     env_names: list[str] = field(default_factory=list)
+    fetches: list[wire.Fetch] = field(default_factory=list)
 
     def make(self, entry: Entry) -> Made:
         """Make what an entry asks for; nothing when its `when` is false."""
@@ -277,6 +287,7 @@ def makers() -> Mapping[type[Any], Callable[[Maker, Any, Value], Made]]:
     """Say who makes each authoring kind; whole, and a test keeps it so."""
     from headway.control.rendering.stack_maker import stack  # they stand on Maker
     from headway.control.rendering.unit_maker import unit
+    from headway.control.rendering.weights_maker import made as weights
 
     return {
         authoring.Dir: _dir,
@@ -287,5 +298,6 @@ def makers() -> Mapping[type[Any], Callable[[Maker, Any, Value], Made]]:
         authoring.Sysctl: _sysctl,
         authoring.Package: _package,
         authoring.Venv: _venv,
+        authoring.Weights: weights,
         authoring.Stack: stack,
     }

@@ -20,12 +20,19 @@ from headway.control.rendering.scope import Scope, secrets_in
 from headway.control.rendering.sources import Sources
 from headway.control.rendering.templates import Templates
 from headway.control.secrets import Secret
+from headway.control.weights import Ask, asking
 from headway.wire.gate import Baseline, Gate
 from headway.wire.loader import WireError, load
 from headway.wire.release import Part, Release, SubjectSpec, release_of
 from headway.wire.resources import File, Image, Pin, Stack, Sysctl, Unit, container_name
 
-BUILTIN = {"venv_root": "/opt/headway/venvs", CLASS: "", CLASSES: {}, "freeze": []}
+BUILTIN = {
+    "venv_root": "/opt/headway/venvs",
+    "weights_root": "/srv/weights",
+    CLASS: "",
+    CLASSES: {},
+    "freeze": [],
+}
 """Variables that everything may use and any inventory may set."""
 
 Pinned = Callable[[str, str, str, str], Pin]
@@ -57,23 +64,30 @@ def render(
     *,
     reveal: Callable[[Secret], str] = Secret.reveal,
     pin: Pinned | None = None,
+    weights: Ask | None = None,
 ) -> Rendered:
     """Render a host's instances, in their roles' order; whatever does not fit is a ConfigError.
 
     `reveal` opens secrets: lint passes one that does not. `pin` gives what an image is, by its
-    reference, FILE:LINE, instance and service: pins.yaml where nobody passes one.
+    reference, FILE:LINE, instance and service, `weights` what weights are: pins.yaml and
+    weights.yaml where nobody passes them.
     """
-    pinned = pin or by_pins(fleet, host)
-    made = [_Instance(fleet, host, instance, reveal, pinned) for instance in host.instances]
+    ask = _Pins(pin or by_pins(fleet, host), weights or asking(fleet))
+    made = [_Instance(fleet, host, instance, reveal, ask) for instance in host.instances]
     made.sort(key=lambda one: one.role.file.order)
     by_instance = [(one, one.parts()) for one in made]
     parts = tuple(part for _, mine in by_instance for part in mine)
     gates = tuple(gate for one in made for gate in one.gates())
     _refuse_conflicts(host, by_instance)
     secrets = [pair for one in made for pair in one.maker.secrets]
+    fetches = {fetch.path: fetch for one in made for fetch in one.maker.fetches}
     return Rendered(
         host.name,
-        release_of(parts, secret_names=tuple(sorted({name for name, _ in secrets}))),
+        release_of(
+            parts,
+            secret_names=tuple(sorted({name for name, _ in secrets})),
+            fetches=tuple(fetches.values()),
+        ),
         gates,
         {digest: content for one in made for digest, content in one.maker.blobs.items()},
         tuple(sorted({reveal(secret) for _, secret in secrets})),
@@ -81,6 +95,14 @@ def render(
         {unit: one.options_at for one in made for unit in one.maker.written},
         {name: project for one in made for name, project in one.maker.projects.items()},
     )
+
+
+@dataclass(frozen=True)
+class _Pins:
+    """What images and weights are."""
+
+    images: Pinned
+    weights: Ask
 
 
 class _Instance:
@@ -92,7 +114,7 @@ class _Instance:
         host: Host,
         instance: Instance,
         reveal: Callable[[Secret], str],
-        pinned: Pinned,
+        pins: "_Pins",
     ) -> None:
         self.host = host.name
         self.instance = instance
@@ -118,7 +140,8 @@ class _Instance:
             sources,
             scope,
             reveal,
-            lambda ref, where, service: pinned(ref, where, instance.name, service),
+            lambda ref, where, service: pins.images(ref, where, instance.name, service),
+            pins.weights,
         )
         given = instance.vars.get("options") or host.vars.get("options")
         self.options_at = given.where if given else instance.where

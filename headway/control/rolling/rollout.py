@@ -27,7 +27,7 @@ from headway.wire.event import Event, Reported
 from headway.wire.gate import Gate, Where, criteria_of
 from headway.wire.phase import Exit, worst
 from headway.wire.record import Orders
-from headway.wire.resources import Service, Unit, container_name
+from headway.wire.resources import Service, Unit, Weights, container_name
 from headway.wire.talk import (
     Adopt,
     Check,
@@ -182,6 +182,23 @@ def check(hosts: Sequence[Host], options: Options, tell: Sink, gates: Sequence[s
         ]
 
     return _run("check", tasks, options, tell, together=True, afterwards=outside)
+
+
+def check_weights(hosts: Sequence[Host], options: Options, tell: Sink) -> Exit:
+    """Hash every byte of the weights that run; the criteria stay what they are."""
+    checks = options.reach.pack.checks_sha256
+    tasks = []
+    for host in hosts:
+        parts = render(options.fleet, host).release.parts
+        gates = tuple(
+            Gate("weights", "weights", part.name)
+            for part in parts
+            if any(isinstance(one, Weights) for one in part.resources)
+        )
+        if not gates:
+            raise UsageError(f"{host.name}: it has no weights that headway fetched")
+        tasks.append(Task(host, Check(criteria_of(gates, checks), ("weights",))))
+    return _run("check", tasks, options, tell, together=True)
 
 
 def _words(gate: Gate) -> set[str]:
