@@ -296,3 +296,23 @@ def test_going_back_takes_the_old_weights_and_asks_nobody(bench: Bench, prove: P
         "the engine runs from the older folder and answers; the folders of kept releases stay",
         f"{len(kept)} folders",
     )
+
+
+def test_prune_lets_go_only_of_what_no_release_names(bench: Bench, prove: Proofs) -> None:
+    """Shown first; the folders of kept releases, and one that somebody else made, stay."""
+    gone, other = "/srv/weights/lab--gone-0", "/srv/weights/by-hand"
+    link = hashlib.sha256(gone.encode()).hexdigest()[:16]
+    bench.host.ssh(
+        f"mkdir {gone} {other}; echo '{{}}' > {gone}/.headway-weights.json; echo x > {gone}/x;"
+        f"ln -s {gone} /var/lib/headway/weights/{link}"
+    )
+    folders = bench.host.path("/srv/weights")
+    before = {path.name for path in folders.iterdir()}
+    shown = bench.fleet.invoke("prune", bench.host)
+    assert [one["name"] for row in shown.told("host_pruned") for one in row["unneeded"]] == [gone]
+    assert {path.name for path in folders.iterdir()} == before
+    assert bench.fleet.invoke("prune", bench.host, "--delete").code == 0
+    assert {path.name for path in folders.iterdir()} == before - {"lab--gone-0"}
+    prove(
+        "weights", "prune, then prune --delete", "only the folder that no kept release names goes"
+    )

@@ -6,6 +6,7 @@ from headway.runner import satchels
 from headway.runner.lock import HostLock, LockedError
 from headway.runner.orders.session import Session
 from headway.runner.records import RecordError
+from headway.runner.resources import ResourceError, weights
 from headway.runner.supervisor_error import SupervisorError
 from headway.wire.phase import Exit
 from headway.wire.release import Release
@@ -38,7 +39,7 @@ def _prune(session: Session, order: Prune) -> FromHost:
         if order.delete:
             try:
                 delete()
-            except (SupervisorError, OSError) as error:
+            except (SupervisorError, ResourceError, OSError) as error:
                 trouble, failed = str(error), failed + 1
         rows.append(Unneeded(row.kind, row.name, row.size, trouble))
     session.channel.say(Pruned(tuple(rows)))
@@ -47,6 +48,9 @@ def _prune(session: Session, order: Prune) -> FromHost:
 
 def _unneeded(session: Session, releases: Tuple[Release, ...]) -> Iterator[Tuple[Unneeded, Delete]]:
     machine = session.machine
+    for folder in weights.unnamed(machine, releases):
+        row = Unneeded("weights", folder.path, folder.size)
+        yield row, lambda folder=folder: weights.let_go(machine, folder)  # type: ignore[misc]
     if satchels.lacking("stacks") is None:
         from headway.runner.containers import keeping  # where there are containers
 
