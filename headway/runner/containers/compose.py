@@ -6,7 +6,7 @@ operator's each change what an unchanged file means).
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from headway.runner.containers.docker import DockerError, last_line
@@ -16,6 +16,7 @@ from headway.runner.quick import signature
 from headway.wire.loader import WireError, dumps, loads
 from headway.wire.marks import ROOT
 from headway.wire.resources import Stack
+from headway.wire.tools import Ran
 
 FOLDER = ROOT + "/stacks"
 CONFIG_S = 60
@@ -113,7 +114,7 @@ def hashes(machine: Machine, stack: Stack) -> Dict[str, str]:
     files = (*stack.files, *stack.reads, *([stack.env_file] if stack.env_file else []))
     key = (stack, machine.disk.root, *(signature(machine.disk.real(file)) for file in files))
     if key not in _HASHES:
-        ran = machine.run(argv(stack, "config", "--hash", "*"), deadline_s=CONFIG_S)
+        ran = _hashed(machine, stack)
         if ran.code != 0:
             why = "no answer" if ran.code is None else last_line(ran)
             raise ComposeError(f"Compose would not take {stack.project}: {why}")
@@ -121,6 +122,22 @@ def hashes(machine: Machine, stack: Stack) -> Dict[str, str]:
         _HASHES.clear()
         _HASHES[key] = {row[0]: row[1] for row in rows if len(row) > 1}
     return _HASHES[key]
+
+
+def _hashed(machine: Machine, stack: Stack) -> Ran:
+    """Have Compose hash the services as `up` does.
+
+    Of a service with an env_file, `up` hashes the variables in it and `config --hash` (2.26) the
+    file's name: it is asked about its own answer then, in which they stand.
+    """
+    words = ("config", "--hash", "*")
+    if not any(b"env_file" in (machine.disk.read(file) or b"") for file in stack.files):
+        return machine.run(argv(stack, *words), deadline_s=CONFIG_S)
+    whole = machine.run(argv(stack, "config"), deadline_s=CONFIG_S)
+    if whole.code != 0:
+        return whole
+    resolved = replace(stack, files=("-",), env_file=None)
+    return machine.run(argv(resolved, *words), stdin=whole.stdout, deadline_s=CONFIG_S)
 
 
 def make(machine: Machine, stack: Stack, service: str) -> None:
