@@ -60,7 +60,7 @@ def _haproxy(lines: list[str]) -> Hits:
     for number, line in enumerate(lines, 1):
         if check := _HTTPCHK.match(line):
             words = (check["words"] or "").split()
-            path = next((word for word in words if word.startswith("/")), "")
+            path = next((word for word in words if word.startswith(("/", "{{"))), "")
             if path in ("", "/") and not (sent and not words):
                 yield Hit(number, "check-path-root", line.strip())
             continue
