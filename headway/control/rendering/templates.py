@@ -22,6 +22,7 @@ from jinja2.runtime import Context
 
 from headway.control.errors import ConfigError
 from headway.control.near import near
+from headway.control.rendering.options import OptionError, rows
 from headway.control.secrets import Redactor, Secret
 
 Missing = KeyError
@@ -271,13 +272,35 @@ def _override(known: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any
 
 
 def _to_json(value: Any) -> str:  # noqa: ANN401
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=_no_json)
+
+
+def _no_json(value: Any) -> str:  # noqa: ANN401
+    """Refuse what JSON does not know; an undefined variable is told as one."""
+    if isinstance(value, jinja2.Undefined):
+        str(value)
+    raise jinja2.TemplateRuntimeError(f"{value!r} cannot be written as JSON")
+
+
+def _option_words(options: Mapping[str, Any], *, dashes: bool = True) -> list[str]:
+    """Write options as the words of a command line, as `exec` of a unit does."""
+    try:
+        return [word for row in rows(options, dashes=dashes) for word in row]
+    except OptionError as error:
+        raise jinja2.TemplateRuntimeError(str(error)) from None
+
+
+def _compose(value: Any) -> str:  # noqa: ANN401
+    """Write a value into a Compose file: JSON is YAML, and a dollar is no variable of its."""
+    return _to_json(value).replace("$", "$$")
 
 
 _FILTERS = {
     "basename": os.path.basename,
     "combine": _combine,
+    "compose": _compose,
     "dirname": os.path.dirname,
+    "option_words": _option_words,
     "override": _override,
     "quote": lambda value: shlex.quote(str(value)),
     "to_json": _to_json,
