@@ -15,6 +15,7 @@ from headway.wire.tools import HttpAnswer, Tools, Unreached
 from headway.wire.verdict import Verdict
 
 _OK, _LOCKED, _NOT_THERE, _BROKEN = 200, (401, 403), (404, 501), 500
+_PAGE = "/health"
 _READINGS = 10  # of the counters: they follow an answer by a few milliseconds
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "127.0.0.1"}  # noqa: S104 # compared with, not bound to
 
@@ -23,20 +24,24 @@ _ANY = {"0.0.0.0": "127.0.0.1", "::": "127.0.0.1"}  # noqa: S104 # compared with
 class Params:
     """What to ask. With an `engine` its whole ladder is climbed, without one a page is asked for.
 
-    `port` 0 is the part's first one. `path` and `status` belong to the page. `model` is the id
-    that must be served ("" is any). `completion_s` bounds the one real request. `counters: false`
-    puts up with an engine that shows no metrics; `completion: false` with one that completes
-    nothing (embeddings).
+    `port` 0 is the part's first one. `path` "" is the engine's own, or /health; `status` belongs to
+    the page. `model` is the id that must be served ("" is any), `models` are more of them: each
+    has to complete. `completion_s` bounds a real request. `counters: false` puts up with what
+    shows no metrics of an engine's (a router); `completion: false` with one that completes nothing
+    (embeddings). `key` names the variable of the service's environment that holds the API key it
+    wants; "" is the engine's own.
     """
 
     engine: str = ""
     port: int = 0
-    path: str = "/health"
+    path: str = ""
     status: int = _OK
     model: str = ""
+    models: Tuple[str, ...] = ()
     completion: bool = True
     completion_s: int = 120
     counters: bool = True
+    key: str = ""
 
 
 class _Settled(Exception):  # noqa: N818 # an answer that ends the climb, no error
@@ -87,9 +92,10 @@ class _Climb:
             self._page()
         else:
             self._health(self.table)
-            model = self._model(self.table)
+            models = self._models(self.table)
             if self.params.completion:
-                measured = self._completion(self.table, model)
+                took = [self._completion(self.table, model) for model in models]
+                measured = (Measurement("completion", max(took), "ms"),)
         return Judgement(Verdict.PASS, tuple(self.seen), measured)
 
     # --- rungs -------------------------------------------------------------------------------
@@ -131,16 +137,15 @@ class _Climb:
         self.seen.append(f"port {self.port}: {holder(listeners[0])}")
 
     def _page(self) -> None:
-        answer = self._ask("GET", self.params.path)
+        path = self.params.path or _PAGE
+        answer = self._ask("GET", path)
         if answer.status != self.params.status:
-            wanted = (
-                f"{self.params.path} answers {_status(answer)}, {self.params.status} is expected"
-            )
+            wanted = f"{path} answers {_status(answer)}, {self.params.status} is expected"
             raise _Settled(self._wait(wanted))
-        self._passed("GET", self.params.path, answer)
+        self._passed("GET", path, answer)
 
     def _health(self, table: Engine) -> None:
-        path = table.paths["health"]
+        path = self.params.path or table.paths["health"]
         answer = self._ask("GET", path, timeout_s=table.health_timeout_s)
         self._unlocked(answer, path)
         if answer.status != _OK:
@@ -149,7 +154,8 @@ class _Climb:
             raise _Settled(self._wait(f"the engine {state}: {said}"))
         self._passed("GET", path, answer)
 
-    def _model(self, table: Engine) -> str:
+    def _models(self, table: Engine) -> Tuple[str, ...]:
+        """Name the models that have to complete: those asked for, or the first one served."""
         path = table.paths["models"]
         answer = self._ask("GET", path)
         self._unlocked(answer, path)
@@ -157,12 +163,15 @@ class _Climb:
         again = self._again("GET", path)
         if not served:
             raise _Settled(self._wait(f"{path} lists no model yet"))
-        if self.params.model and self.params.model not in served:
-            self._fail(f"serves {', '.join(served)}, not {self.params.model}", again)
+        asked = tuple(filter(None, (self.params.model, *self.params.models)))
+        absent = [model for model in asked if model not in served]
+        if absent:
+            self._fail(f"serves {', '.join(served)}, not {', '.join(absent)}", again)
         self.seen += [f"serves {', '.join(served)}", again]
-        return self.params.model or served[0]
+        return asked or (served[0],)
 
-    def _completion(self, table: Engine, model: str) -> Tuple[Measurement, ...]:
+    def _completion(self, table: Engine, model: str) -> int:
+        """Have a model complete something; give the milliseconds it took."""
         path = table.paths["completion"]
         body = {"model": model, **table.completion}
         before = self._generated(table)
@@ -177,10 +186,13 @@ class _Climb:
         reason = self._json(answer, path, "choices/0/finish_reason")
         if reason not in table.finish_reasons:
             self._fail(f"a completion finished with {reason!r}: {said}", again)
-        self.seen += [f"one completion: finish_reason {reason}, {answer.took_ms} ms", again]
+        self.seen += [
+            f"one completion of {model}: finish_reason {reason}, {answer.took_ms} ms",
+            again,
+        ]
         if before is not None:
             self._moved(table, before)
-        return (Measurement("completion", answer.took_ms, "ms"),)
+        return answer.took_ms
 
     def _generated(self, table: Engine) -> Optional[int]:
         """Read how many tokens were generated; None where counters are not asked for."""
@@ -223,15 +235,18 @@ class _Climb:
         except Unreached as error:
             raise _Settled(self._wait(str(error))) from None
 
+    def _key_variable(self) -> str:
+        return self.params.key or (self.table.key_variable if self.table else "")
+
     def _key(self) -> str:
-        """Take the API key out of the engine's own environment: no gate holds a secret."""
-        variable = self.table.key_variable if self.table else ""
+        """Take the API key out of the service's own environment: no gate holds a secret."""
+        variable = self._key_variable()
         return self.tools.proc.environ(self.subject.pid).get(variable, "") if variable else ""
 
     def _unlocked(self, answer: HttpAnswer, path: str) -> None:
         """Read 401 as it is meant: the engine is up, and we have no key for it."""
         if answer.status in _LOCKED:
-            variable = self.table.key_variable if self.table else ""
+            variable = self._key_variable()
             how = f"give it by {variable} in the part's env" if variable else "it takes none by env"
             said = f"up, but {path} answers {answer.status}: its API key is not known here; {how}"
             self._fail(said, self._again("GET", path))
@@ -250,11 +265,7 @@ class _Climb:
         words = ["curl", "-sS", *(["-X", method] if method != "GET" else []), self.base + path]
         if body:
             words += ["-H", "Content-Type: application/json", "-d", json.dumps(body)]
-        key = (
-            f' -H "Authorization: Bearer ${self.table.key_variable}"'
-            if self.table and self._key()
-            else ""
-        )
+        key = f' -H "Authorization: Bearer ${self._key_variable()}"' if self._key() else ""
         return by_hand(words) + key
 
     def _passed(self, method: str, path: str, answer: HttpAnswer) -> None:
