@@ -195,7 +195,7 @@ def _owned(one: authoring.Stack, text: compose.ServiceText, pin: wire.Pin, at: V
     return Owned(
         wire.Service(one.project, text.name, pin),
         rows_of(words),
-        tuple(text.environment),
+        tuple(name for name, value in text.environment.items() if value is not None),
         tuple(ports),
         keys,
     )
