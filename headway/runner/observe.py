@@ -6,7 +6,7 @@ environment somebody made, a program, weights) is named with a fingerprint.
 
 import hashlib
 from dataclasses import dataclass
-from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from headway.runner import resources, supervisor
 from headway.runner.changes import launched, owned, units_of
@@ -16,12 +16,21 @@ from headway.runner.resources.unit import FOLDER, dropins, effective
 from headway.runner.supervisor_error import SupervisorError
 from headway.wire.loader import kind_of
 from headway.wire.release import EMPTY, Origin, Part, Release, release_of
-from headway.wire.resources import Resource, Service, Unit, dropin_path, unit_path
+from headway.wire.resources import (
+    Resource,
+    Service,
+    Stack,
+    Unit,
+    blobs_of,
+    dropin_path,
+    unit_path,
+)
 from headway.wire.talk import Difference
 from headway.wire.tools import Run
 
 _STATE = ("LoadState", "ActiveState", "SubState", "NRestarts", "InvocationID", "MainPID")
 _OTHERS_READ = 0o004
+_HASHED = 1 << 20  # bytes: a file of settings; a wheel goes by its size
 _TRANSIENT = "/run/systemd/transient"
 
 
@@ -155,6 +164,40 @@ def differences(
         for resource in part.resources
         for sentence in _wrong(resource, machine, enabled=enabled)
     )
+
+
+def beside(release: Release, machine: Machine) -> Tuple[Difference, ...]:
+    """Name what no resource shows: bytes of its record that are gone, services somebody added.
+
+    What runs is as wanted; the way back to it is not, or somebody shares its project.
+    """
+    return tuple(
+        Difference(part.name, kind_of(type(resource)), resources.name_of(resource), sentence)
+        for part in release.parts
+        for resource in part.resources
+        for sentence in (*_damaged(resource, machine), *_strangers(resource, machine))
+    )
+
+
+def _damaged(resource: Resource, machine: Machine) -> Iterator[str]:
+    """Say which blobs are not what they were; a large one goes by presence and size."""
+    for blob in blobs_of(resource):
+        small = blob.size <= _HASHED
+        whole = machine.blobs.read_if_whole(blob.sha256) is not None if small else True
+        if not whole or machine.blobs.missing((blob,)):
+            name = resources.name_of(resource)
+            yield f"{name}: its blob {blob.sha256[:12]} is missing or was changed in the record"
+
+
+def _strangers(resource: Resource, machine: Machine) -> Tuple[str, ...]:
+    if not isinstance(resource, Stack):
+        return ()
+    from headway.runner.containers.strangers import strangers
+
+    try:
+        return tuple(strangers(machine, resource))
+    except SupervisorError:
+        return ()  # its services say so themselves
 
 
 def _text(resource: Resource, machine: Machine, public: Set[str]) -> Optional[str]:

@@ -63,23 +63,25 @@ def stage(  # noqa: PLR0913 # what is staged, beside what, and for what
 
     Names the parts that restart although nothing of them changed: Compose says which.
 
-    Going back asks for no room to spare: the ballast is there for it. With --no-way-back nobody
+    Going back asks for no room to spare: the ballast is there for it. Nor does it ask for what the
+    release needs that is left: nothing leads back to that by itself. With --no-way-back nobody
     looks after what the accepted release needs. Packages are installed under the host's lock,
     which is the caller's business. Where nobody is `listening` any more, no weights are fetched on.
     """
     wrong = tuple(_wrong(machine, release))
     _have_blobs(machine, release)
-    if not orders.no_way_back:
+    needs_way_back = not (orders.no_way_back or going_back)
+    if needs_way_back:
         _have_blobs(machine, accepted)
     _refusals(machine, wrong, accepted)
-    if not orders.no_way_back:
+    if needs_way_back:
         _way_back_refusals(machine, accepted)
     if not going_back:
-        _room(machine, release, wrong, EMPTY if orders.no_way_back else accepted)
+        _room(machine, release, wrong, accepted if needs_way_back else EMPTY)
     _transient(machine, release)
     for part in release.parts:
         _add(machine, part, release, (tell, listening), maintenance=orders.maintenance)
-    if not orders.no_way_back:
+    if needs_way_back:
         _way_back(machine, accepted, (tell, listening))
     for part in release.parts:
         _verify(machine, part, release)

@@ -291,3 +291,18 @@ def test_a_command_line_is_read_by_options() -> None:
         ("-b", "-1", "-"),
         ("--c=2", "-.5"),
     )
+
+
+def test_bytes_of_the_record_that_are_gone_are_named(tmp_path: Path) -> None:
+    """What lies there is as wanted, and nobody could write it again: edited or deleted in blobs/."""
+    machine, _ = machine_at(tmp_path)
+    files = tuple(File(f"/etc/{name}", blob(machine, name)) for name in ("whole", "edited", "lost"))
+    release = release_of((Part("engine", "llama_cpp", files),))
+    assert observe.beside(release, machine) == ()
+
+    (tmp_path / machine.blobs.path(files[1].blob.sha256)[1:]).write_bytes(b"EDITED")
+    (tmp_path / machine.blobs.path(files[2].blob.sha256)[1:]).unlink()
+
+    named = [one.sentence for one in observe.beside(release, machine)]
+    gone = "is missing or was changed in the record"
+    assert named == [f"{f.path}: its blob {f.blob.sha256[:12]} {gone}" for f in files[1:]]

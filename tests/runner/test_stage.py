@@ -349,3 +349,14 @@ def test_weights_that_do_not_fit_are_not_begun(tmp_path: Path) -> None:
         file.truncate(300 * MIB)
     here = {"/srv/w/m": come(wanted, machine)}
     assert room.Need("/srv/w/m", 600 * MIB, 2) in room.needs(release, [wanted], here)
+
+
+def test_a_rollback_asks_for_nothing_of_what_it_leaves(host: tuple[Machine, Scripted]) -> None:
+    """Somebody paged at night went nowhere: bytes of the very release to leave were lost."""
+    machine, _ = host
+    left = _release(File("/etc/x", GONE))
+    kept = _release(File("/etc/x", blob(machine, "kept")))
+    with pytest.raises(StageError, match="lacks 1 blobs"):
+        stage(machine, kept, left, lambda _: None, ORDERS)
+
+    assert stage(machine, kept, left, lambda _: None, ORDERS, going_back=True) == ()

@@ -83,6 +83,13 @@ def containers(disk: Disk, project: str, service: str = "") -> Tuple[Container, 
     return tuple(one for one in seen if one is not None)
 
 
+def services(disk: Disk, project: str) -> Tuple[Tuple[str, str], ...]:
+    """Name the containers of a project as (service, id), running or not; one question for all."""
+    asked = json.dumps({"label": [f"{_PROJECT}={project}", f"{_ONE_OFF}=False"]})
+    rows = _get(disk, "/containers/json?all=true&filters=" + _quoted(asked)) or ()
+    return tuple(((row.get("Labels") or {}).get(_SERVICE, ""), row["Id"]) for row in rows)
+
+
 def container(disk: Disk, name: str) -> Optional[Container]:
     """Look at one container by its id or name; None where there is none."""
     found = _get(disk, f"/containers/{_quoted(name)}/json")

@@ -3,7 +3,7 @@
 import os
 import time
 from dataclasses import replace
-from typing import Iterable, Optional, Tuple
+from typing import Iterable, Iterator, Optional, Tuple
 
 from headway.runner import ballast, install, launch, observe, stage, systemd
 from headway.runner import follow as following
@@ -17,7 +17,7 @@ from headway.wire.event import Body, Event, Noted
 from headway.wire.gate import Criteria
 from headway.wire.phase import Exit
 from headway.wire.record import SCHEMA, Acceptance, Orders, State, Transition
-from headway.wire.release import EMPTY, Release
+from headway.wire.release import EMPTY, Origin, Release
 from headway.wire.resources import Package, Weights
 from headway.wire.talk import FromHost, Rollout, Said, Sweep
 
@@ -122,7 +122,7 @@ def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
         session.records.keep_transition(transition)
         for release in (target, *rungs):
             session.records.keep_release(release)
-        for note in notes:
+        for note in (*notes, *_drifted(session, start)):
             tell(Noted(note))
         fetches = any(_has_weights(release) for release in (start, target, *rungs))
         if not session.equip(criteria.gates if criteria else (), weights=fetches):
@@ -143,6 +143,16 @@ def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
     except OSError as error:
         return session.unwritable(error)
     return following.follow(session.channel, session.machine, session.records, name, tell.seq)
+
+
+def _drifted(session: Session, start: Release) -> Iterator[str]:
+    """Say what of the running release is not as it was accepted, before any of it is stopped."""
+    machine, enabled = session.machine, session.records.state().parked is None
+    if start.origin is Origin.ADOPTED:
+        return  # what of that is not held was said already
+    differences = observe.differences(start, machine, enabled=enabled)
+    for found in (*differences, *observe.beside(start, machine)):
+        yield f"{found.part} is not as it was accepted: {found.sentence}"
 
 
 def _stage(

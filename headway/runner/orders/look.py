@@ -49,8 +49,11 @@ def _compared(session: Session, order: Look, looked: Looked) -> Looked:
     machine, state, accepted = session.machine, looked.state, looked.accepted
     looked = replace(
         looked,
-        drift=observe.differences(
-            accepted, machine, enabled=state.parked is None, accepted=accepted
+        drift=(
+            *observe.differences(
+                accepted, machine, enabled=state.parked is None, accepted=accepted
+            ),
+            *observe.beside(accepted, machine),
         ),
         alive=observe.alive(accepted, machine),
     )

@@ -52,4 +52,4 @@ def remove(stack: Stack, machine: Machine) -> None:
 def _other(stack: Stack, now: Stack) -> str:
     names = ("directory", "files", "env_file", "profiles", "owns", "reads")
     differing = [name for name in names if getattr(stack, name) != getattr(now, name)]
-    return "another " + ", ".join(differing) + " is recorded"
+    return "what is recorded differs in " + ", ".join(differing)
