@@ -96,7 +96,10 @@ class Running:
         drift = tuple(wrong for c in self.changes for wrong in self.work.steps.wrong(c.old))
         self.transition = replace(self.transition, before=before, drift=drift)
         self.work.records.keep_transition(self.transition)
-        self.work.steps.guard(self.transition.id, self.units)
+        try:
+            self.work.steps.guard(self.transition.id, self.units)
+        except StepError as error:
+            return self.close(str(error))
         self._enter(Trigger.READY)
         return self.trying()
 
@@ -110,12 +113,15 @@ class Running:
         ]
         return [report for report in reports if report.verdict is not Verdict.PASS]
 
-    def close(self) -> Rested:
-        """Leave OPEN as it was found: guards off, what they kept down runs again."""
+    def close(self, why: str = "the runner ended before anything was touched") -> Rested:
+        """Leave OPEN as it was found: guards off, what they kept down runs again.
+
+        Whoever cannot take them off dies of it and is started again, until it can.
+        """
         self.work.steps.unguard(self.transition.id, self.units)
         for change in self.changes:
             self._start_down(change.name, started_units(change.old))
-        return self._close(Exit.REFUSED, None, "the runner ended before anything was touched")
+        return self._close(Exit.REFUSED, None, why)
 
     # --- TRYING --------------------------------------------------------------------------------
 

@@ -294,9 +294,10 @@ def test_a_command_line_is_read_by_options() -> None:
 
 
 def test_bytes_of_the_record_that_are_gone_are_named(tmp_path: Path) -> None:
-    """What lies there is as wanted, and nobody could write it again: edited or deleted in blobs/."""
+    """What lies there is as wanted, and nobody could write it again: edited or gone in blobs."""
     machine, _ = machine_at(tmp_path)
-    files = tuple(File(f"/etc/{name}", blob(machine, name)) for name in ("whole", "edited", "lost"))
+    names = ("whole", "edited", "lost")
+    files = tuple(File(f"/etc/{name}", blob(machine, name)) for name in names)
     release = release_of((Part("engine", "llama_cpp", files),))
     assert observe.beside(release, machine) == ()
 

@@ -40,36 +40,37 @@ class CrashDisk(Disk):
         if not os.path.exists(self.durable):
             shutil.copytree(root, self.durable, symlinks=True)
 
-    def _step(self) -> None:
+    def step(self) -> None:
+        """Do one durable step, or be cut."""
         self.steps += 1
         if self.steps == self.cut_at:
             raise PowerCut
 
     def _fill(self, real: str, data: bytes, mode: int, uid: int, gid: int) -> None:
-        self._step()
+        self.step()
         super()._fill(real, data, mode, uid, gid)
 
     def _rename(self, temporary: str, real: str) -> None:
-        self._step()
+        self.step()
         super()._rename(temporary, real)
 
     def _unlink(self, real: str) -> None:
-        self._step()
+        self.step()
         super()._unlink(real)
 
     def _mkdir(self, real: str) -> None:
-        self._step()
+        self.step()
         super()._mkdir(real)
 
     def _rmdir(self, real: str) -> None:
-        self._step()
+        self.step()
         super()._rmdir(real)
 
     def _sync_file(self, fd: int) -> None:
         """What was written whole counts as synced; only names are lost."""
 
     def _sync_dir(self, real: str) -> None:
-        self._step()
+        self.step()
         self.mirror(real)
 
     def mirror(self, real: str) -> None:
@@ -87,7 +88,7 @@ class CrashDisk(Disk):
         if stat.S_ISDIR(found.st_mode):
             os.makedirs(copy, exist_ok=True)
             os.chmod(copy, stat.S_IMODE(found.st_mode))
-        else:
+        elif not stat.S_ISSOCK(found.st_mode):  # Docker's, in /run
             if os.path.lexists(copy):
                 os.unlink(copy)
             shutil.copy2(real, copy, follow_symlinks=False)
