@@ -14,6 +14,7 @@ import pytest
 from headway.runner.steps import StepError
 from headway.wire.phase import Phase
 from headway.wire.release import Release
+from headway.wire.resources import Service
 from headway.wire.verdict import Verdict
 from tests.runner.attempt import Attempt
 from tests.runner.containers.world import POLICY, StackWorld, short_folder
@@ -87,7 +88,7 @@ class Scene:
             part.name.partition(".")[2]: world.docker.images[resource.pin.name()]
             for part in wanted.parts
             for resource in part.resources
-            if hasattr(resource, "service")
+            if isinstance(resource, Service)
         }
         assert world.running() == images, where
         assert world.policies() == OPERATORS, where
