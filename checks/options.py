@@ -11,6 +11,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from headway.wire import engines
 from headway.wire.evidence import by_hand, shown
 from headway.wire.gate import Answered, Judgement, Subject, Wait
+from headway.wire.resources import is_container
 from headway.wire.tools import Tools
 from headway.wire.unit_text import set_values
 from headway.wire.verdict import Verdict
@@ -64,14 +65,19 @@ def judge(params: Params, subject: Optional[Subject], tools: Tools) -> Answered:
 
 
 def _candidates(subject: Subject, tools: Tools) -> List[int]:
-    """Name whose words count: a launcher may stay in front of the process that listens."""
+    """Name whose words count: a launcher may stay in front of the process that listens.
+
+    The first process of a container may be docker-init, whose words end with those of any command:
+    what listens counts there, and nothing else where something does.
+    """
     listening = [
         listener.pid
         for port in tools.part.listens
         for listener in tools.proc.listeners(port)
         if listener.is_of(subject)
     ]
-    return [pid for pid in dict.fromkeys([subject.pid, *listening]) if pid]
+    first = [] if listening and is_container(subject.unit) else [subject.pid]
+    return [pid for pid in dict.fromkeys([*first, *listening]) if pid]
 
 
 def _argv(tools: Tools, pid: int) -> Words:
