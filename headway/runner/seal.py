@@ -1,15 +1,16 @@
 """Seals a full look: what it depended on, so that the same order need not look in full again.
 
 A Witness is a disk that remembers every path it was asked about; the health gate's plain GETs are
-remembered with their status; the launch of each unit is systemd's own link under /run. quick.py
-compares all of it. Whatever cannot be sealed is not: the host is looked at in full each time.
+remembered with their status; the launch of each unit is systemd's own link under /run, that of a
+container is Docker's own record of it. quick.py compares all of it. Whatever cannot be sealed is
+not: the host is looked at in full each time.
 """
 
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Set, Tuple
 
-from headway.runner import quick
-from headway.runner.changes import started_units
+from headway.runner import quick, supervisor
+from headway.runner.changes import has_stack, started_units
 from headway.runner.disk import Disk, Seen
 from headway.runner.machine import Machine, machine_of
 from headway.wire.event import Event, Rested
@@ -36,6 +37,7 @@ class Witness(Disk):
     def __init__(self, disk: Disk) -> None:
         super().__init__(disk.root, disk.tag)
         self.paths: Dict[str, str] = {}
+        self.launches: Set[str] = set()  # containers whose state lies in noted paths
 
     def note(self, path: str) -> None:
         """Remember a path that a look depends on."""
@@ -118,9 +120,13 @@ class Look:
     heard: Optional[Overheard]
 
 
-def witnessed(machine: Machine) -> Tuple[Machine, Witness]:
-    """Give the same machine with a disk that remembers."""
+def witnessed(machine: Machine, release: Release) -> Tuple[Machine, Witness]:
+    """Give the same machine with a disk that remembers; of containers what Docker keeps of them."""
     witness = Witness(machine.disk)
+    if has_stack(release):
+        from headway.runner.containers import sealing  # where there are some
+
+        sealing.note(witness, release)
     return machine_of(witness, machine.run), witness
 
 
@@ -147,7 +153,10 @@ def _rows(machine: Machine, look: Look) -> Optional[List[str]]:
     if not isinstance(witness, Witness) or not _note_programs(witness, look.release):
         return None
     rows = [f"text\t{_BOOT}\t{_read(witness, _BOOT)}"]
-    for unit in (unit for part in look.release.parts for unit in started_units(part)):
+    names = [name for part in look.release.parts for name in started_units(part)]
+    if not witness.launches.issuperset(supervisor.containers(names)):
+        return None
+    for unit in supervisor.units(names):
         path = _LAUNCH + unit
         if witness.seen(path) is None:
             return None

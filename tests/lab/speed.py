@@ -101,7 +101,7 @@ class Track:
         """Roll out as an operator does: a whole process; its seconds and its NDJSON."""
         pattern = ",".join(names or (host.name for host in self.hosts))
         argv = [str(INVOKE), "rollout", "--host", pattern, "--json"]
-        return _timed(argv, self.folder)
+        return timed(argv, self.folder)
 
     def unchanged(self, names: Sequence[str]) -> float:
         """Roll out what runs already, and see that every host says so."""
@@ -111,7 +111,7 @@ class Track:
 
     def facts(self, host: Host) -> tuple[float, float]:
         """Ask a host for its facts: a whole process; its seconds, and NVML's own milliseconds."""
-        took, told = _timed([str(INVOKE), "facts", "--host", host.name, "--json"], self.folder)
+        took, told = timed([str(INVOKE), "facts", "--host", host.name, "--json"], self.folder)
         cards = json.loads(told)["host_facts"]["cards"]
         assert cards["trouble"] == [], cards
         return took, float(cards["took_ms"])
@@ -120,7 +120,7 @@ class Track:
         """Connect and exec `true` on the first `count` hosts at once: a whole process."""
         addresses = [host.address for host in self.hosts[:count]]
         argv = [sys.executable, "-c", FLOOR, str(self.lab.key), str(self.lab.known_hosts)]
-        return _timed([*argv, *addresses], self.folder)[0]
+        return timed([*argv, *addresses], self.folder)[0]
 
     def race(self, count: int, rounds: int) -> Race:
         """Let both run in turns."""
@@ -159,7 +159,8 @@ def overhead_ms(ndjson: str, host: str) -> int:
     return int(events[-1]["at_ms"] - events[0]["at_ms"]) - spent
 
 
-def _timed(argv: Sequence[str], folder: Path) -> tuple[float, str]:
+def timed(argv: Sequence[str], folder: Path) -> tuple[float, str]:
+    """Run a command in a folder as an operator does: its seconds, and what it told."""
     env = {**os.environ, "PYTHONPATH": str(REPO)}
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has its bytecode, as paramiko has
     began = time.perf_counter()

@@ -48,7 +48,7 @@ class Sealed:
 
     def look(self) -> None:
         """Look in full, as an unchanged rollout does."""
-        machine, witness = seal.witnessed(self.world.machine)
+        machine, witness = seal.witnessed(self.world.machine, self.release)
         state = Records(witness).state()
         assert observe.differences(self.release, machine) == ()
         seal.put(machine, seal.Look("abc", state, self.release, self.criteria, None))

@@ -7,6 +7,7 @@ operator's each change what an unchanged file means).
 
 import json
 from dataclasses import dataclass, replace
+from threading import Thread
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from headway.runner.containers.docker import DockerError, last_line
@@ -104,6 +105,35 @@ def launched_as(service: Mapping[str, Any]) -> bytes:
 
 
 _HASHES: Dict[Tuple[Any, ...], Dict[str, str]] = {}
+_AHEAD: Dict[Tuple[Any, ...], "_Asked"] = {}
+
+
+class _Asked:
+    """A question that Compose answers while something else is looked at."""
+
+    def __init__(self, machine: Machine, stack: Stack) -> None:
+        self._ran: Optional[Ran] = None
+        self._thread = Thread(target=self._ask, args=(machine, stack), daemon=True)
+        self._thread.start()
+
+    def _ask(self, machine: Machine, stack: Stack) -> None:
+        self._ran = _hashed(machine, stack)
+
+    def heard(self) -> Optional[Ran]:
+        """Wait for the answer; None where it could not be asked."""
+        self._thread.join()
+        return self._ran
+
+
+def ask_ahead(machine: Machine, stack: Stack) -> None:
+    """Have Compose begin with its hashes: what wants them soon finds them there.
+
+    What is recorded for the project has to be this very stack: else nobody will want them.
+    """
+    key = _as_they_are(machine, stack)
+    known = key in _HASHES or key in _AHEAD
+    if not known and recorded(machine.disk, stack.project) == stack:
+        _AHEAD[key] = _Asked(machine, stack)
 
 
 def hashes(machine: Machine, stack: Stack) -> Dict[str, str]:
@@ -111,12 +141,11 @@ def hashes(machine: Machine, stack: Stack) -> Dict[str, str]:
 
     A container whose label says another one would be recreated by the next `up`.
     """
-    files = (*stack.files, *stack.reads, *([stack.env_file] if stack.env_file else []))
-    key = (stack, machine.disk.root, *(signature(machine.disk.real(file)) for file in files))
+    key = _as_they_are(machine, stack)
     if key not in _HASHES:
-        ran = _hashed(machine, stack)
-        if ran.code != 0:
-            why = "no answer" if ran.code is None else last_line(ran)
+        ran = (_AHEAD.pop(key, None) or _Asked(machine, stack)).heard()
+        if ran is None or ran.code != 0:
+            why = "no answer" if ran is None or ran.code is None else last_line(ran)
             raise ComposeError(f"Compose would not take {stack.project}: {why}")
         rows = (row.split() for row in ran.stdout.decode().splitlines())
         _HASHES.clear()
@@ -138,6 +167,11 @@ def _hashed(machine: Machine, stack: Stack) -> Ran:
         return whole
     resolved = replace(stack, files=("-",), env_file=None)
     return machine.run(argv(resolved, *words), stdin=whole.stdout, deadline_s=CONFIG_S)
+
+
+def _as_they_are(machine: Machine, stack: Stack) -> Tuple[Any, ...]:
+    files = (*stack.files, *stack.reads, *([stack.env_file] if stack.env_file else []))
+    return (stack, machine.disk.root, *(signature(machine.disk.real(file)) for file in files))
 
 
 def make(machine: Machine, stack: Stack, service: str) -> None:

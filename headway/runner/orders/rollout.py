@@ -9,6 +9,7 @@ from headway.runner.orders.session import Session
 from headway.wire.phase import Exit, Phase
 from headway.wire.record import State
 from headway.wire.release import Release
+from headway.wire.resources import Stack
 from headway.wire.talk import Bytes, Done, FromHost, Go, Missing, Rollout, Trouble
 from headway.wire.verdict import Verdict
 
@@ -19,6 +20,8 @@ def obey(session: Session, order: Rollout) -> Optional[FromHost]:
     refusal = _refusal(session, state, order)
     if refusal is not None:
         return refusal
+    if state.accepted and state.running() == order.release.id:
+        _ask_compose(session, order.release)
     running = session.records.release(state.running())
     fallen = {}
     if state.accepted and running.id == order.release.id:
@@ -40,6 +43,15 @@ def obey(session: Session, order: Rollout) -> Optional[FromHost]:
     from headway.runner.orders import begin
 
     return begin.rollout(session, replace(order, orders=orders))
+
+
+def _ask_compose(session: Session, release: Release) -> None:
+    """Let Compose read its files while the rest is looked at: it takes as long as all of that."""
+    for part in release.parts:
+        for stack in (each for each in part.resources if isinstance(each, Stack)):
+            from headway.runner.containers import compose  # where there is one
+
+            compose.ask_ahead(session.machine, stack)
 
 
 def _refusal(session: Session, state: State, order: Rollout) -> Optional[Done]:

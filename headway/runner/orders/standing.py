@@ -19,7 +19,7 @@ def fallen(machine: Machine, state: State, release: Release, criteria: Criteria)
     In place, running, and healthy by the health gate, asked once. Where all stands, the look is
     sealed, so that the next one is only a comparison.
     """
-    watched, witness = seal.witnessed(machine)
+    watched, witness = seal.witnessed(machine, release)
     steady = Records(witness).state() == state
     found: Dict[str, str] = {}
     for difference in observe.differences(release, watched):

@@ -13,6 +13,7 @@ import pytest
 
 from headway.runner.steps import StepError
 from headway.wire.phase import Phase
+from headway.wire.record import Orders
 from headway.wire.release import Release
 from headway.wire.resources import Service
 from headway.wire.verdict import Verdict
@@ -51,15 +52,22 @@ class Scene:
         attempt.count = 10
         return world, attempt
 
-    def walk(self, target: Release, *, sick: str = "", crash: bool = False) -> int:
-        """Cut (or kill the runner) at every step of the way to a release; count the steps."""
+    def walk(
+        self, target: Release, *, sick: str = "", crash: bool = False, again: tuple[str, ...] = ()
+    ) -> int:
+        """Cut (or kill the runner) at every step of the way to a release; count the steps.
+
+        `again` are parts that are launched although nothing of them differs.
+        """
+        orders = Orders("test", relaunch=again)
+        kind = "repair" if target == self.a else "rollout"
         cut = 0
         while True:
             cut += 1
             world, attempt = self.fresh()
             if sick:
                 world.verdicts[sick] = Verdict.FAIL
-            order = attempt.order(self.a, target)
+            order = attempt.order(self.a, target, kind, orders)
             world.cut_at(cut)
             try:
                 attempt.open(order)
@@ -119,6 +127,12 @@ def test_no_policy_is_lost_on_the_way_back(scene: Scene, crash: bool) -> None:
     world.docker.close()
 
     assert scene.walk(target, sick="health chat.router", crash=crash) > 30
+
+
+@pytest.mark.parametrize("crash", [False, True], ids=["power cut", "runner killed"])
+def test_no_policy_is_lost_where_the_container_stays(scene: Scene, crash: bool) -> None:
+    """The accepted release is launched again: Compose keeps the guarded container, "no" and all."""
+    assert scene.walk(scene.a, crash=crash, again=("chat.engine", "chat.router")) > 20
 
 
 def test_nothing_unproven_starts_at_boot(scene: Scene) -> None:
