@@ -56,7 +56,7 @@ class Steps:
 
     # --- forward -----------------------------------------------------------------------------
 
-    def stop(self, name: str, units: Iterable[str]) -> None:
+    def stop(self, name: str, units: Tuple[str, ...]) -> None:
         """Stop these units and see that each is down; cards have no room for two."""
 
         def work() -> str:
@@ -68,7 +68,7 @@ class Steps:
                 said.append(f"{unit} {how}")
             return ", ".join(said)
 
-        self._step(name, "stop", work, blame=False)
+        self._step(name, "stop", work, units, blame=False)
 
     def evict(self, name: str, free: Callable[[str], str]) -> None:
         """Have the cards of a part that is stopped back; what cannot be had makes it stuck."""
@@ -85,9 +85,9 @@ class Steps:
             self._reload(change.units())
             return ""
 
-        self._step(change.name, "write", work, blame=False)
+        self._step(change.name, "write", work, change.units(), blame=False)
 
-    def start(self, name: str, units: Iterable[str]) -> None:
+    def start(self, name: str, units: Tuple[str, ...]) -> None:
         """Start these units; a unit that does not start is the release's fault."""
 
         def work() -> str:
@@ -98,7 +98,7 @@ class Steps:
                 started.append(unit)
             return ", ".join(started)
 
-        self._step(name, "start", work, blame=True)
+        self._step(name, "start", work, units, blame=True)
 
     # --- back --------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class Steps:
             self._reload(change.units())
             return ""
 
-        self._step(change.name, "write", work, blame=False)
+        self._step(change.name, "write", work, change.units(), blame=False)
 
     def wrong(self, part: Optional[Part]) -> Tuple[str, ...]:
         """Say what of all that a part switches is not as it wants it."""
@@ -140,7 +140,7 @@ class Steps:
             self._reload(units)
             return ", ".join(units)
 
-        self._step("", "guard", work, blame=False)
+        self._step("", "guard", work, units, blame=False)
 
     def unguard(self, transition: str, units: Tuple[str, ...]) -> None:
         """Give these units their own restart policy back."""
@@ -151,7 +151,7 @@ class Steps:
             guard.token_off(self.machine, transition)
             return ", ".join(units)
 
-        self._step("", "unguard", work, blame=False)
+        self._step("", "unguard", work, units, blame=False)
 
     def set_enabled(self, release: Release) -> None:
         """Enable and disable the units of a release as it says."""
@@ -169,10 +169,22 @@ class Steps:
 
     # --- inside ------------------------------------------------------------------------------
 
-    def _step(self, part: str, step: str, work: Callable[[], str], *, blame: bool) -> None:
+    def _step(
+        self,
+        part: str,
+        step: str,
+        work: Callable[[], str],
+        units: Tuple[str, ...] = (),
+        *,
+        blame: bool,
+    ) -> None:
         self.tell(StepBegan(part, step))
         began = self.clock.boot_ms()
         self.watch.expect(120)
+        try:
+            supervisor.answers(self.machine, units)
+        except SupervisorError as error:
+            raise StepError(f"{step} of {part}: {error}", blame=False) from None
         try:
             detail = work()
         except NotFreedError as error:

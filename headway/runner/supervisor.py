@@ -55,6 +55,15 @@ def stop(machine: Machine, name: str, deadline_s: int) -> str:
     return systemd.stop(machine.run, name, deadline_s)
 
 
+def answers(machine: Machine, names: Iterable[str]) -> None:
+    """See that whoever starts and stops these answers, or raise SupervisorError.
+
+    systemd always does; Docker may be on its way up again.
+    """
+    if containers(names):
+        _containers().answers(machine)
+
+
 def units(names: Iterable[str]) -> Tuple[str, ...]:
     """Pick the names that are systemd's."""
     return tuple(name for name in names if not is_container(name))

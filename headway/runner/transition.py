@@ -32,9 +32,10 @@ from headway.runner.records import RecordError
 from headway.runner.resources import ResourceError
 from headway.runner.steps import StepError
 from headway.runner.supervisor import current
+from headway.runner.supervisor_error import SupervisorError
 from headway.runner.work import Work
 from headway.wire.event import Moved, Rested, StepBegan, StepDone
-from headway.wire.gate import Gate, Report
+from headway.wire.gate import Gate, Report, Subject
 from headway.wire.loader import canonical
 from headway.wire.phase import Exit, Phase
 from headway.wire.record import Acceptance, Rejection, State, Transition
@@ -419,7 +420,7 @@ class Running:
         """Say whether the old side stands as it was: in place, running, nothing of the new."""
         if change.old is None or not units:
             return False
-        if any(current(self.work.machine, unit) is None for unit in units):
+        if any(self._current(unit) is None for unit in units):
             return False
         now = images.take(self.work.machine, (change,), self.start)
         if images.contents(now) != images.contents(
@@ -470,12 +471,19 @@ class Running:
 
     def _alive(self, part: Optional[Part]) -> bool:
         units = started_units(part)
-        return bool(units) and all(current(self.work.machine, unit) for unit in units)
+        return bool(units) and all(self._current(unit) for unit in units)
 
     def _start_down(self, name: str, units: Tuple[str, ...]) -> None:
-        down = [unit for unit in units if current(self.work.machine, unit) is None]
+        down = tuple(unit for unit in units if self._current(unit) is None)
         if down:
             self.work.steps.start(name, down)
+
+    def _current(self, unit: str) -> Optional[Subject]:
+        """Look at a launch; where nobody answers for it, that is a step that failed."""
+        try:
+            return current(self.work.machine, unit)
+        except SupervisorError as error:
+            raise StepError(f"look at {unit}: {error}", blame=False) from None
 
     def _state(self) -> State:
         return self.work.records.state()

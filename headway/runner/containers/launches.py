@@ -4,6 +4,8 @@ One launch is full id + StartedAt: a container that is started again keeps its i
 shows in Docker's events: a stop or kill on request leaves a `kill` before the `die`.
 """
 
+import os
+import time
 from typing import Optional, Tuple
 
 from headway.runner.containers import docker, record
@@ -16,6 +18,9 @@ from headway.wire.gate import Subject
 from headway.wire.verdict import Fate
 
 _KILL_S = 30
+_ANSWER_S = 60  # Docker stops its containers first, each within its own grace
+_ASK_AGAIN_S = 0.2
+_PID_FILE = "/run/docker.pid"
 _SIGNALLED = (137, 143)  # 128 + SIGKILL, 128 + SIGTERM
 _LAUNCH = "@"
 
@@ -64,11 +69,35 @@ def absent(name: str, machine: Machine) -> Tuple[Fate, Optional[Subject], str]:
 
 
 def start(machine: Machine, name: str, deadline_s: int) -> None:
-    """Start the container that was made for a service, or raise DockerError."""
+    """Start the container that was made for a service, or raise DockerError.
+
+    Where Docker itself was started anew meanwhile, it is told once more.
+    """
     made = record.read(machine.disk, name)
     if made is None or not made.id:
         raise DockerError(f"{name} has no container to start")
-    docker.command(machine.run, ["start", made.id], f"{name} did not start", deadline_s)
+    words, what, since = ["start", made.id], f"{name} did not start", _docker_since(machine)
+    try:
+        docker.command(machine.run, words, what, deadline_s)
+    except DockerError:
+        answers(machine)
+        if _docker_since(machine) == since:
+            raise
+        docker.command(machine.run, words, what, deadline_s)
+
+
+def answers(machine: Machine, deadline_s: float = _ANSWER_S) -> None:
+    """Wait until Docker answers, or raise DockerError: somebody may be starting it anew."""
+    end = time.monotonic() + deadline_s
+    while True:
+        try:
+            docker.info(machine.disk)
+        except DockerError:
+            if time.monotonic() >= end:
+                raise
+        else:
+            return
+        time.sleep(_ASK_AGAIN_S)
 
 
 def stop(machine: Machine, name: str, deadline_s: int) -> str:
@@ -147,9 +176,19 @@ def _gone(machine: Machine, seen: Container) -> Tuple[Fate, str]:
     last = noted[max((at for at, what in enumerate(noted) if what == "start"), default=0) :]
     if "kill" in last or "stop" in last:
         return Fate.TAKEN, f"stopped by somebody else ({how})"
+    if "die" not in last and _docker_since(machine) > float(docker.seconds(seen.started_at)):
+        return Fate.TAKEN, f"Docker itself was started anew, which stops what it runs ({how})"
     if "die" in last or seen.exit_code not in _SIGNALLED:
         return Fate.DIED, how
     return Fate.TAKEN, f"gone, and Docker does not know how ({how})"
+
+
+def _docker_since(machine: Machine) -> float:
+    """Say when Docker was started, in seconds since 1970, by its pid file; 0 where it has none."""
+    try:
+        return os.stat(machine.disk.real(_PID_FILE)).st_mtime
+    except OSError:
+        return 0.0
 
 
 def _how_it_ended(seen: Container) -> str:

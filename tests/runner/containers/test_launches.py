@@ -1,13 +1,19 @@
 """A launch of a container, and what became of it: same, died, taken or replaced."""
 
-from collections.abc import Callable
+import os
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from headway.runner.containers import launches
 from headway.runner.containers.docker import DockerError
+from headway.runner.machine import machine_of
 from headway.wire.gate import Subject
+from headway.wire.tools import Ran
 from headway.wire.verdict import Fate
 from tests.runner.containers.world import PROJECT, StackWorld
 
@@ -156,6 +162,71 @@ def test_what_restarts_now_is_stopped_too(world: StackWorld) -> None:
     one["State"].update(Status="restarting", Pid=0)
 
     assert launches.stop(world.machine, NAME, 10) == "stopped"
+
+
+def _docker_is_started_anew(world: StackWorld) -> None:
+    """Its pid file is written anew, and it remembers no event."""
+    path = Path(world.disk.real("/run/docker.pid"))
+    path.write_text("1")
+    os.utime(path, (4e9, 4e9))  # later than any launch
+    world.docker.events.clear()
+
+
+def test_dockers_own_restart_is_nobodys_fault(world: StackWorld) -> None:
+    """It stops what it runs: HAProxy ends with code 0 then, and no event tells of a stop."""
+    before = launch(world)
+    _exits(0)(world)
+    _docker_is_started_anew(world)
+
+    fate, _, how = launches.fate(before, world.machine)
+
+    assert fate is Fate.TAKEN
+    assert "Docker itself was started anew" in how
+
+
+def test_who_dies_after_dockers_restart_died(world: StackWorld) -> None:
+    """With live-restore a launch outlives it, and Docker notes how that ended."""
+    before = launch(world)
+    _docker_is_started_anew(world)
+    _exits(1)(world)
+
+    assert launches.fate(before, world.machine)[0] is Fate.DIED
+
+
+@pytest.mark.parametrize("restarted", [True, False])
+def test_a_start_that_fell_into_dockers_restart_is_told_again(
+    world: StackWorld, *, restarted: bool
+) -> None:
+    """The machine is at fault ("Cannot connect"); where Docker is the same one, its word counts."""
+    launches.stop(world.machine, NAME, 10)
+    container = world.docker.one(PROJECT, "engine")["Id"]
+    world.docker.refuses_once[f"start {container}"] = "Cannot connect to the Docker daemon"
+
+    def run(argv: Sequence[str], **given: Any) -> Ran:
+        ran = world.docker(argv, **given)
+        if restarted and ran.code != 0:
+            _docker_is_started_anew(world)
+        return ran
+
+    machine = machine_of(world.disk, run)
+    if restarted:
+        launches.start(machine, NAME, 10)
+        assert launches.state(machine, NAME)[0] == "active"
+    else:
+        with pytest.raises(DockerError, match="Cannot connect"):
+            launches.start(machine, NAME, 10)
+
+
+def test_a_docker_that_comes_back_is_waited_for(world: StackWorld) -> None:
+    """Nobody goes back, or rests stuck, because it was asked a second too early."""
+    world.docker.close()
+    threading.Timer(0.3, world.docker.serve).start()
+
+    launches.answers(world.machine, 10)
+
+    world.docker.close()
+    with pytest.raises(DockerError, match="is not running here"):
+        launches.answers(world.machine, 0.1)
 
 
 def test_nothing_is_started_that_was_not_made(world: StackWorld) -> None:
