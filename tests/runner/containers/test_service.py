@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headway.runner.containers import compose, record, strangers
+from headway.runner.containers import compose, guarding, record, strangers
 from headway.runner.containers.record import Made
 from headway.runner.resources import ResourceError, image, service
 from headway.wire.resources import Image, Pin, Service
@@ -158,6 +158,17 @@ def test_a_service_somebody_added_is_a_stranger(world: StackWorld) -> None:
     [said] = strangers.strangers(world.machine, STACK)
 
     assert said.startswith("chat/extra: container ")
+
+
+def test_making_a_guarded_container_again_keeps_the_operators_policy(world: StackWorld) -> None:
+    """Compose keeps the one that fits, whose policy is "no" by then: that is not the operator's."""
+    guarding.put(world.machine, [NAME])
+
+    service.apply(ROUTER, world.machine)
+
+    assert world.policies()["router"] == "no"
+    guarding.off(world.machine, [NAME])
+    assert world.policies()["router"] == POLICY
 
 
 # -- images
