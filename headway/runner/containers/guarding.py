@@ -14,12 +14,17 @@ from headway.runner.resources.service import set_policy
 
 
 def put(machine: Machine, names: Iterable[str]) -> None:
-    """Guard these services, whether they have a container already or not."""
+    """Guard these services, whether they have a container already or not.
+
+    The policy that comes back is the one headway recorded: a container of its own may have been
+    given another by hand since, and a repair once kept that. Of any other container it is its own.
+    """
     for name in names:
         made = record.read(machine.disk, name) or Made()
         there = docker.containers(machine.disk, *name.split("/"))
         if not made.guarded:
-            own = there[0].policy if there else made.policy
+            theirs = [one.policy for one in there if one.id != made.id]
+            own = theirs[0] if theirs else made.policy
             record.write(machine.disk, name, replace(made, policy=own, guarded=True))
         for one in there:
             if one.policy != "no":

@@ -171,6 +171,28 @@ def test_making_a_guarded_container_again_keeps_the_operators_policy(world: Stac
     assert world.policies()["router"] == POLICY
 
 
+def test_a_policy_that_was_changed_by_hand_comes_back(world: StackWorld) -> None:
+    """A repair took the changed one for the operator's, and rested accepted with it."""
+    _policy(world)
+
+    guarding.put(world.machine, [NAME])
+    guarding.off(world.machine, [NAME])
+
+    assert world.policies()["router"] == POLICY
+
+
+def test_the_policy_of_a_container_that_is_not_headways_is_its_own(world: StackWorld) -> None:
+    """Its operator made it anew from other files: on the way back it has what he gave it."""
+    _again(world)
+    container = world.docker.one(PROJECT, "router")["Id"]
+    world.docker(["docker", "update", "--restart=on-failure", container])
+
+    guarding.put(world.machine, [NAME])
+    guarding.off(world.machine, [NAME])
+
+    assert world.policies()["router"] == "on-failure"
+
+
 # -- images
 
 
