@@ -225,6 +225,9 @@ class Other:
 
 
 _PULLS = "/var/lib/docker/tmp"
+_CONFIG = "/etc/docker/registry/config.yml"
+_HTPASSWD = '{"realm": "lab", "path": "/etc/docker/registry/htpasswd"}'
+_LOGIN = f'"auth": {{"htpasswd": {_HTPASSWD}}}'
 OTHERS: Mapping[str, Other] = {
     "a manifest that the registry lost": Other(
         ("router:v3", "not pulled", "manifest unknown"),
@@ -233,6 +236,12 @@ OTHERS: Mapping[str, Other] = {
     ),
     "a registry that is down": Other(
         ("router:v3", "not pulled"), store_breaks=NO_REGISTRY, store_mends=A_REGISTRY
+    ),
+    "a login that the registry refuses": Other(
+        ("router:v3", "not pulled", "no basic auth credentials"),
+        store_breaks=f"cp -a {_CONFIG} /root/kept; {NO_REGISTRY}; "
+        f"sed -i 's#\"http\":#{_LOGIN}, &#' {_CONFIG}; {A_REGISTRY}",
+        store_mends=f"mv /root/kept {_CONFIG}; {NO_REGISTRY}; {A_REGISTRY}",
     ),
     "no room for the image": Other(
         ("router:v3", "no space left"),
