@@ -203,6 +203,8 @@ class CardsHost:
 class CardsSeen:
     """One look at all cards. `trouble` says in a sentence each why something could not be read.
 
+    `closed` names why NVML does not open: "no library", "not loaded", "mismatch", "no permission",
+    "unknown", "other", or "hangs". A card that fell off the bus is in `lost`, by its index.
     A card that is lost or may not be opened is not among `cards`, but in `trouble`. No cards at
     all is always said there. `took_ms` is what NVML itself took. `host` is read for facts only.
     """
@@ -213,5 +215,7 @@ class CardsSeen:
     cards: Tuple[Card, ...] = ()
     pairs: Tuple[Pair, ...] = ()
     trouble: Tuple[str, ...] = ()
+    closed: str = ""
+    lost: Tuple[int, ...] = ()
     took_ms: int = 0
     host: Optional[CardsHost] = None

@@ -113,7 +113,7 @@ class Asker:
         if not self.close():
             self._stuck = child
             sentence += f"; process {child.pid} does not die{where}: the machine needs a reboot"
-        self._finding = CardsSeen(cards=tuple(cards), trouble=(sentence,))
+        self._finding = CardsSeen(cards=tuple(cards), trouble=(sentence,), closed="hangs")
         return self._finding
 
 

@@ -38,7 +38,7 @@ def main() -> int:
         library = opening.library_version(_text("/proc/self/maps"))
         module = opening.module_version(_text(opening.MODULE))
         sentence = opening.why_closed(error, module, library)
-        say(plain.rest(nvml=library, trouble=[sentence]))
+        say(plain.rest(nvml=library, trouble=[sentence], closed=opening.closed(error)))
         return 0
     while select.select([0], [], [], IDLE_S)[0]:
         question = os.read(0, 64).split()
@@ -48,7 +48,8 @@ def main() -> int:
             for word in reading.look(pairs=b"pairs" in question):
                 say(word)
         except NvmlError as error:
-            say(plain.rest(trouble=[f"NVML stopped answering: {error}"]))
+            why = f"NVML stopped answering: {error}"
+            say(plain.rest(trouble=[why], closed=opening.closed(error)))
             return 0
     nvml.close()
     return 0

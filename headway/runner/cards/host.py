@@ -5,9 +5,9 @@ import re
 from typing import Dict, List, Optional, Tuple
 
 from headway.runner.cards import acs, opening
-from headway.runner.cards.kernel_log import kernel_log
 from headway.runner.cards.xid import xids
 from headway.runner.disk import Disk
+from headway.runner.kernel_log import kernel_log
 from headway.wire.cards import CardsHost, KernelLog
 from headway.wire.tools import Run
 

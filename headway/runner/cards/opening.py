@@ -81,6 +81,25 @@ _CARD = {
 }
 
 
+_NAMES = {
+    nvml.LIBRARY_NOT_FOUND: "no library",
+    nvml.DRIVER_NOT_LOADED: "not loaded",
+    nvml.VERSION_MISMATCH: "mismatch",
+    nvml.NO_PERMISSION: "no permission",
+    nvml.UNKNOWN: "unknown",
+}
+
+
+def closed(error: nvml.NvmlError) -> str:
+    """Name why NVML did not open, as CardsSeen.closed has it."""
+    return _NAMES.get(error.code, "other")
+
+
+def is_lost(error: nvml.NvmlError) -> bool:
+    """Say whether a card fell off the bus."""
+    return error.code == nvml.GPU_IS_LOST
+
+
 def why_closed(error: nvml.NvmlError, module: str, library: str) -> str:
     """Say why NVML did not open; `module` and `library` are versions, "" where not known."""
     wording: Optional[Callable[[str, str], str]] = _OPENING.get(error.code)

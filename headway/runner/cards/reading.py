@@ -29,12 +29,14 @@ class Reading:
         self._cuda = f"{cuda // 1000}.{cuda % 1000 // 10}" if cuda else ""
         self._strangers = counts_as_node(self._driver)
         self._readers: Dict[int, CardReader] = {}
+        self._lost: List[int] = []
 
     def look(self, *, pairs: bool) -> Iterator[Fields]:
         """Say what is begun before each card, then the card; what is left is said at the end."""
         began_ns = self._nvml.spent_ns
         trouble: List[str] = [_STRANGERS.format(self._driver)] if self._strangers else []
         read: List[Tuple[CardReader, str]] = []
+        self._lost.clear()
         count = int(self._nvml.ask("DeviceGetCount") or 0)
         for index in range(count):
             yield plain.begun(f"card {index}")
@@ -58,6 +60,7 @@ class Reading:
             cuda=self._cuda,
             pairs=between,
             trouble=trouble,
+            lost=self._lost,
             took_ms=(self._nvml.spent_ns - began_ns) // 1_000_000,
         )
 
@@ -68,4 +71,6 @@ class Reading:
             return self._readers[index].read(health=health)
         except NvmlError as error:
             self._readers.pop(index, None)
+            if opening.is_lost(error):
+                self._lost.append(index)
             return opening.why_no_card(error, index)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from headway.runner.cards import acs
 from headway.runner.cards.host import cards_host
 from headway.runner.disk import Disk
-from tests.runner.cards.test_kernel_log import FIRST, XID, Journal
+from tests.runner.test_kernel_log import FIRST, XID, Journal
 
 BRIDGE, CARD, OTHER = "0000:00:01.0", "0000:18:00.0", "0000:03:00.0"
 VERSION = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build\n"

@@ -17,19 +17,26 @@ _RECORD = re.compile(r"^\d+,(\d+),(\d+),[^;]*;(.*)$", re.MULTILINE)
 _FIRST = "Linux version"  # begins every boot: where it stands, the log is whole
 _JOURNAL = [
     *("journalctl", "--dmesg", "--boot", "--no-pager", "--quiet"),
-    *("--output", "short-monotonic", "--grep", f"NVRM|{_FIRST}"),
+    *("--output", "short-monotonic", "--grep"),
 ]
+DRIVER = "NVRM"
 _JOURNALED = re.compile(r"^\[ *(\d+)\.\d+\] \S+ kernel: (.*)$", re.MULTILINE)
 _JOURNAL_S = 10
 Lines = List[Tuple[int, str]]
 
 
-def kernel_log(disk: Disk, run: Run) -> Tuple[Lines, str]:
-    """Give the driver's lines and all others that are at hand, and "" or why some are missing."""
+def kernel_log(
+    disk: Disk, run: Run, pattern: str = DRIVER, deadline_s: int = _JOURNAL_S
+) -> Tuple[Lines, str]:
+    """Give the lines of a pattern and all others that are at hand, and "" or why some are missing.
+
+    The pattern is asked of the journal where the ring is not at hand: the driver's lines.
+    """
     ring = _ring(disk)
     if ring is not None and ring[1]:
         return ring[0], ""
-    said = run(_JOURNAL, deadline_s=_JOURNAL_S).stdout.decode(errors="replace")
+    argv = [*_JOURNAL, f"{pattern}|{_FIRST}"]
+    said = run(argv, deadline_s=deadline_s).stdout.decode(errors="replace")
     kept = [(int(at_s), text) for at_s, text in _JOURNALED.findall(said)]
     if any(text.startswith(_FIRST) for _, text in kept):
         return kept, ""

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from headway.runner.cards.kernel_log import kernel_log
 from headway.runner.disk import Disk
+from headway.runner.kernel_log import kernel_log
 from headway.wire.tools import Ran
 
 FIRST = "6,0,0,-;Linux version 6.1.0-42-amd64\n SUBSYSTEM=x\n"
