@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from headway.control.secrets import Secret
     from headway.control.telling.story import Sink, Told
     from headway.wire.talk import Look, Looked
+
+
+IN_MEMORY = ("diagnose",)
+"""Verbs for which a host whose disk takes no runner has it in memory: they only look."""
 
 
 class Desk:
@@ -110,7 +115,8 @@ class Desk:
         chosen = Path(self.ssh_config).expanduser() if self.ssh_config else None
         if chosen is not None:
             ssh_config.text(chosen)  # a misfit is said once, not by every host
-        return over_ssh(pack(self.fleet), chosen, self.become_password)
+        reach = over_ssh(pack(self.fleet), chosen, self.become_password)
+        return replace(reach, spare=self.verb in IN_MEMORY)
 
     def call_ahead(self, *, cards: bool = False) -> None:
         """Begin to call the hosts, while the rest of the verb is loaded and rendered.

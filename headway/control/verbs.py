@@ -264,6 +264,18 @@ def status(desk: Desk, *, watch: bool = False, within: str = "15") -> Exit:
 
 
 @looks
+def diagnose(desk: Desk) -> Exit:
+    """Find what is wrong with a machine, likeliest cause first.
+
+    invoke diagnose --host gpu1            (exit 0: nothing found, 9: findings)
+    """
+    desk.call_ahead(cards=True)
+    from headway.control.diagnose import diagnose as show
+
+    return show(desk)
+
+
+@looks
 def facts(desk: Desk) -> Exit:
     """Show what the machines are: cards, who holds them, system.
 
@@ -438,8 +450,7 @@ def completion(desk: Desk, *, shell: str = "bash", line: str = "") -> Exit:
 VERBS = (
     *(rollout, rollback, restart, sweep, evict, adopt, park, unpark),
     *(hold, resume, accept, abort),
-    *(check, plan, status, history, show, diff, logs, trend, report, page),
-    *(check, plan, status, history, show, diff, logs, trend, report, page),
+    *(check, plan, status, diagnose, history, show, diff, logs, trend, report, page),
     *(facts, baseline, pin, prune, lint, inventory, completion),
 )
 namespace = Collection(*VERBS)

@@ -13,6 +13,7 @@ from headway.runner.orders import obey
 from headway.runner.orders.session import Session
 from headway.runner.process import Processes, become
 from headway.runner.records import RecordError, Records
+from headway.wire.diagnosis import Diagnosed
 from headway.wire.event import (
     Answer,
     Ask,
@@ -31,6 +32,7 @@ from headway.wire.event import (
 from headway.wire.phase import Exit, Phase
 from headway.wire.record import Orders
 from headway.wire.talk import (
+    Diagnose,
     Done,
     Evict,
     FromController,
@@ -46,6 +48,7 @@ from headway.wire.talk import (
 USAGE = """\
 headway-host status                what is accepted here, and what is in hand
 headway-host history               what the transitions came to
+headway-host diagnose              what is wrong here, likeliest cause first
 headway-host rollback [RELEASE]    to the newest accepted release that is not running
 headway-host resume|accept|abort   what becomes of the transition in hand
 headway-host evict [PID:START...]  free cards of what no running service owns
@@ -129,6 +132,7 @@ def _by() -> str:
 _VERBS: Dict[str, Callable[[List[str]], FromController]] = {
     "status": lambda _: Look(),
     "history": lambda _: Look(history=True),
+    "diagnose": lambda _: Diagnose(),
     "rollback": lambda words: Rollback(Orders(_by()), to="".join(words[:1])),
     "evict": lambda words: Evict(Orders(_by(), may_kill=tuple(words))),
     "resume": lambda _: Request("resume", _by()),
@@ -142,7 +146,22 @@ def _words(value: FromHost) -> List[str]:
         return _looked(value)
     if isinstance(value, Said):
         return _event(value.event)
+    if isinstance(value, Diagnosed):
+        return _diagnosed(value)
     return []
+
+
+def _diagnosed(told: Diagnosed) -> List[str]:
+    host = os.uname().nodename
+    rows: List[str] = []
+    for number, cause in enumerate(told.causes, 1):
+        about = f"{cause.about}: " if cause.about else ""
+        rows.append(f"{number} {about}{cause.sentence}")
+        rows.extend(f"  | {line}" for line in cause.evidence)
+        rows.append(f"  helps: {cause.help}")
+        rows.append(f"  type: {cause.command.replace('{host}', host)}")
+    rows.extend(f"not seen: {sentence}" for sentence in told.unseen)
+    return rows if told.causes else [*rows, f"nothing found; looked at: {', '.join(told.looked)}"]
 
 
 def _looked(looked: Looked) -> List[str]:

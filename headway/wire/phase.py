@@ -29,6 +29,7 @@ class Exit(IntEnum):
     UNKNOWN = 6
     STUCK = 7
     REFUSED = 8
+    FOUND = 9
     CHANGES = 10
 
 
@@ -41,11 +42,12 @@ _WORST_FIRST = (
     Exit.REFUSED,
     Exit.HELD,
     Exit.LOCKED,
+    Exit.FOUND,
     Exit.CHANGES,
     Exit.ACCEPTED,
 )
 
 
 def worst(codes: Iterable[Exit]) -> Exit:
-    """Name the exit code that speaks for several hosts: 7 > 6 > 1 > 5 > 2 > 8 > 3 > 4 > 0."""
+    """Name the code that speaks for several hosts: 7 > 6 > 1 > 5 > 2 > 8 > 3 > 4 > 9 > 10 > 0."""
     return min(codes, key=_WORST_FIRST.index, default=Exit.ACCEPTED)

@@ -29,6 +29,7 @@ SATCHELS: Dict[str, Tuple[str, ...]] = {
     "reading": ("headway/runner/reading/",),
     "acceptance": tuple(_CHECKS + name for name in _ACCEPTANCE),
     "weights": ("headway/runner/fetching/", _CHECKS + "weights.py"),
+    "diagnosis": ("headway/runner/diagnosis/", "headway/wire/findings_apart"),
 }
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Dict, Optional, Tuple, Union
 
 from headway.wire.cards import CardsSeen, Holder, KernelLog
+from headway.wire.diagnosis import Diagnosed
 from headway.wire.event import Answer, Event
 from headway.wire.gate import Criteria
 from headway.wire.loader import Json
@@ -120,6 +121,13 @@ class Logs:
 
 
 @dataclass(frozen=True)
+class Diagnose:
+    """Say what is wrong with this host; nothing is changed. `now_ms` is the controller's clock."""
+
+    now_ms: int = 0
+
+
+@dataclass(frozen=True)
 class Follow:
     """Say the events of a transition after `since`, and go on until it rests; "" is the newest."""
 
@@ -200,6 +208,7 @@ Order = Union[
     Repair,
     Sweep,
     Look,
+    Diagnose,
     Recall,
     Logs,
     Follow,
@@ -232,6 +241,7 @@ FromController = Union[
     Repair,
     Sweep,
     Look,
+    Diagnose,
     Recall,
     Logs,
     Follow,
@@ -438,5 +448,16 @@ class Trouble:
 
 
 FromHost = Union[
-    Hello, Wanting, Missing, Said, Looked, Recalled, Logged, Pruned, Freed, Done, Trouble
+    Hello,
+    Wanting,
+    Missing,
+    Said,
+    Looked,
+    Diagnosed,
+    Recalled,
+    Logged,
+    Pruned,
+    Freed,
+    Done,
+    Trouble,
 ]

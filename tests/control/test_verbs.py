@@ -21,7 +21,7 @@ HEAVY = ("paramiko", "fabric", "rich", "jinja2", "sqlite3", "headway.control.yam
 NAMES = (
     *("rollout", "rollback", "plan", "status", "history", "adopt", "check", "facts", "restart"),
     *("hold", "park", "unpark", "resume", "accept", "abort", "lint", "inventory", "evict"),
-    *("baseline", "sweep", "pin", "prune"),
+    *("baseline", "sweep", "pin", "prune", "diagnose"),
     *("show", "diff", "logs", "trend"),
     *("report", "page", "completion"),
 )

@@ -81,4 +81,5 @@ def test_every_file_travels_once(packed: Pack) -> None:
 def test_a_gate_names_the_satchel_its_check_travels_in() -> None:
     """A kind that goes with the runner, or is the operator's own, needs none."""
     assert satchels_for(("health", "needle", "vibes", "nccl", "burst")) == ("acceptance", "cards")
-    assert set(SATCHELS) == {"acceptance", "cards", "reading", "stacks", "weights"}
+    names = {"acceptance", "cards", "diagnosis", "reading", "stacks", "weights"}
+    assert set(SATCHELS) == names

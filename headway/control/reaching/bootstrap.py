@@ -11,18 +11,18 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from headway.wire.marks import ABSENT_MARK, ROOT
+from headway.wire.marks import ABSENT_MARK, ROOT, RUN
 
 OLDEST = (3, 9)
 
 _SCRIPT = (
-    "R={root}/runner/{sha256}; test -f $R/__main__.py && "
-    "exec {python} -I -S $R/__main__.py serve{ahead}; "
+    "R={sha256}; for P in {places}; do "
+    "test -f $P/__main__.py && exec {python} -I -S $P/__main__.py serve{ahead}; done; "
     'echo "{mark}uid=$(id -u) systemd=$(test -d /run/systemd/system && echo yes || echo no) '
     'python=$({python} -I -S -c "import sys,bz2,json,hashlib,zipfile;'
     'print(sys.version_info[0],sys.version_info[1],sep=chr(46))" 2>&1 | tail -n 1)"; '
     'exec {python} -I -S -c "import sys;exec(sys.stdin.buffer.read(int(sys.argv[1])))" '
-    "{length} $R"
+    "{length} {places}"
 )
 
 # Runs on the host: takes the data from standard input, unpacks it beside its place, renames it
@@ -34,46 +34,56 @@ data=sys.stdin.buffer.read(int(size))
 if hashlib.sha256(data).hexdigest()!=digest.decode():
     sys.exit("the runner arrived damaged")
 os.umask(0o077)
-place=sys.argv[2]
-folder,name=os.path.split(place)
-new="%s/.%s-%d"%(folder,name[:12],os.getpid())
 def sync(path):
     fd=os.open(path,os.O_RDONLY)
     os.fsync(fd)
     os.close(fd)
-try:
-    os.makedirs(folder,exist_ok=True)
-    zipfile.ZipFile(io.BytesIO(bz2.decompress(data))).extractall(new)
-    for path,_,files in os.walk(new):
-        for file in files:
-            sync(path+"/"+file)
-        sync(path)
-    if os.path.isdir(place) and not os.path.exists(place+"/__main__.py"):
-        shutil.rmtree(place)
-    if not os.path.isdir(place):
-        os.rename(new,place)
-    sync(folder)
-except OSError as error:
-    sys.exit("the runner cannot be put to %s: %s (see findmnt -T, df -h and df -i of it)"
-        %(folder,error.strerror))
-finally:
-    shutil.rmtree(new,ignore_errors=True)
+def put(place):
+    folder,name=os.path.split(place)
+    new="%s/.%s-%d"%(folder,name[:12],os.getpid())
+    try:
+        os.makedirs(folder,exist_ok=True)
+        zipfile.ZipFile(io.BytesIO(bz2.decompress(data))).extractall(new)
+        for path,_,files in os.walk(new):
+            for file in files:
+                sync(path+"/"+file)
+            sync(path)
+        if os.path.isdir(place) and not os.path.exists(place+"/__main__.py"):
+            shutil.rmtree(place)
+        if not os.path.isdir(place):
+            os.rename(new,place)
+        sync(folder)
+    except OSError as error:
+        return "the runner cannot be put to %s: %s (see findmnt -T, df -h and df -i of it)"%(
+            folder,error.strerror)
+    finally:
+        shutil.rmtree(new,ignore_errors=True)
+place=sys.argv[2]
+why=put(place)
+if why and sys.argv[3:]:
+    place=sys.argv[3]
+    why=put(place)
+if why:
+    sys.exit(why)
 os.execv(sys.executable,[sys.executable,"-I","-S",place+"/__main__.py","serve"])
 """
 
 
-def serve_argv(sha256: str, python: str = "python3", *, cards: bool = False) -> list[str]:
+def serve_argv(
+    sha256: str, python: str = "python3", *, cards: bool = False, spare: bool = False
+) -> list[str]:
     """Build the one command that starts the runner of this hash, or waits for it.
 
-    With `cards` a runner that is there has the driver asked before the order comes.
+    With `cards` a runner that is there has the driver asked before the order comes. With `spare`
+    a host whose disk takes no runner has it in memory: for what only looks.
     """
     script = _SCRIPT.format(
-        root=ROOT,
         sha256=sha256,
         python=python,
         mark=ABSENT_MARK,
         length=len(_RECEIVER),
         ahead=" cards" if cards else "",
+        places=" ".join(f"{root}/runner/$R" for root in (ROOT, *([RUN] * spare))),
     )
     return ["/bin/sh", "-c", script]
 

@@ -57,12 +57,15 @@ def converse(  # noqa: PLR0913 # what a conversation needs to know of its host
     progress: Progress = _silent,
     hello_s: float = HELLO_S,
     by_hand: str = "",
+    spare: bool = False,
 ) -> "Session":
     """Start the runner there, bring it first where it is missing; UnreachableError says why not.
 
+    `spare`: a host whose disk takes no runner has it in memory.
+
     `by_hand` is what a person types to run a command there, "ssh HOST" where it is left out.
     """
-    stream = transport.converse(bootstrap.serve_argv(pack.sha256, python))
+    stream = transport.converse(bootstrap.serve_argv(pack.sha256, python, spare=spare))
     ear = _Ear(stream, host, by_hand or f"ssh {host}")
     try:
         mark, words = ear.mark((HELLO_MARK, ABSENT_MARK), hello_s)
@@ -136,11 +139,14 @@ class Session:
         went before the last word.
         """
         self._say(line(order))
-        return self._words(blobs or {})
+        return self._words(order, blobs or {})
 
-    def _words(self, blobs: Mapping[str, bytes]) -> Iterator[FromHost]:
+    def _words(self, order: Order, blobs: Mapping[str, bytes]) -> Iterator[FromHost]:
         while True:
             word = self._ear.word()
+            if isinstance(word, Hello):  # it began anew from memory: its disk takes nothing
+                self._say(line(order))
+                continue
             if isinstance(word, Wanting):
                 self._hand(word.satchel)
                 continue
@@ -246,7 +252,7 @@ class _Ear:
         text = bytes(self._heard[:end])
         del self._heard[: end + 1]
         try:
-            return _word(text)
+            return _word(text.removeprefix(HELLO_MARK.encode()))
         except WireError as error:
             raise LostError(f"{self.host}: the runner said what does not fit: {error}") from None
 

@@ -36,13 +36,15 @@ BY_HAND: dict[How, str] = {
 class Reach:
     """The way to any host of a fleet. `dial` makes the bare transport: SSH, or a test's double.
 
-    `ahead` holds the lines to hosts that were called before they were needed.
+    `ahead` holds the lines to hosts that were called before they were needed. `spare`: a host
+    whose disk takes no runner has it in memory, for what only looks.
     """
 
     pack: Pack
     dial: Dial
     become_password: Secret | None = None
     ssh_config: Path | None = None
+    spare: bool = False
     ahead: "dict[str, _Line]" = field(default_factory=dict, compare=False)
     logins: threading.Semaphore = field(
         default_factory=lambda: threading.Semaphore(LOGINS), compare=False, repr=False
@@ -65,6 +67,7 @@ class Reach:
                 python=_python(host),
                 progress=lambda what, done, total: tell(Sending(host.name, what, done, total)),
                 by_hand=BY_HAND[within.how].format(via=within) if within else "",
+                spare=self.spare,
             )
         except BaseException:
             transport.close()
@@ -151,8 +154,9 @@ class _Line:
         try:
             transport = self._reach.line(self._host)
             what = self._reach.pack.sha256, _python(self._host)
-            stream = transport.converse(serve_argv(*what, cards=self._cards))
-            self._made = _Begun(transport, serve_argv(*what), stream)
+            spare = self._reach.spare
+            stream = transport.converse(serve_argv(*what, cards=self._cards, spare=spare))
+            self._made = _Begun(transport, serve_argv(*what, spare=spare), stream)
         except Exception as error:  # noqa: BLE001 # raised again where the verb waits for it
             self._failed = error
 

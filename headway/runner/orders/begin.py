@@ -124,8 +124,10 @@ def begin(  # noqa: PLR0913, PLR0917 # a transition is all of this
             session.records.keep_release(release)
         for note in (*notes, *_drifted(session, start)):
             tell(Noted(note))
+        gates = criteria.gates if criteria else ()
         fetches = any(_has_weights(release) for release in (start, target, *rungs))
-        if not session.equip(criteria.gates if criteria else (), weights=fetches):
+        more = () if going_back else ("diagnosis",)  # for a person there, when nobody else is
+        if not (session.equip(gates, weights=fetches) and session.fetch(*more)):
             return None
         again = orders.relaunch
         for release in rungs or (target,):

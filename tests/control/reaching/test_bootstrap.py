@@ -1,8 +1,14 @@
 """The one command that starts a runner is read alike by every login shell."""
 
+import bz2
+import hashlib
+import io
 import re
 import shutil
 import subprocess
+import sys
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +31,7 @@ def test_a_host_without_the_runner_says_what_it_has(shell: str) -> None:
 def test_it_fits_the_narrowest_shell() -> None:
     """What csh and fish treat differently between single quotes does not occur; 1024 is a word."""
     assert len(COMMAND) < 1000
+    assert len(" ".join(serve_argv("0" * 64, cards=True, spare=True))) < 1000
     inner = COMMAND.split("'")
     assert len(inner) == 3
     assert not set(inner[1]) & set("'\\!\n")
@@ -37,12 +44,32 @@ def test_a_runner_that_is_there_hears_whether_cards_will_be_asked_for(
     """The word was made and left out of the command once: facts took a third longer for it."""
     [script] = serve_argv("0" * 64, cards=cards)[2:]
     start, _, _ = script.partition("echo ")
-    assert start.endswith(f"exec python3 -I -S $R/__main__.py {words} ")
+    assert start.endswith(f"exec python3 -I -S $P/__main__.py {words} done; ")
 
 
 def test_the_receiver_is_small() -> None:
     """What a host must take on trust before it can check a hash is under 1.5 kB."""
     assert len(delivery(b"")) < 1500
+
+
+def test_where_the_disk_takes_no_runner_the_second_place_does(tmp_path: Path) -> None:
+    """For what only looks: the first place refuses, and why is not told; one place alone tells."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("__main__.py", "import sys; print(sys.argv)")
+    (tmp_path / "full").touch()
+    full, memory = tmp_path / "full/runner/x", tmp_path / "memory/runner/x"
+    receiver = delivery(bz2.compress(archive.getvalue()))
+    length = str(len(delivery(b"")) - len(f"0 {hashlib.sha256(b'').hexdigest()}\n"))
+    take = "import sys;exec(sys.stdin.buffer.read(int(sys.argv[1])))"
+
+    def put(*places: Path) -> subprocess.CompletedProcess[bytes]:
+        argv = [sys.executable, "-I", "-S", "-c", take, length, *map(str, places)]
+        return subprocess.run(argv, input=receiver, capture_output=True, check=False)
+
+    assert b"'serve'" in put(full, memory).stdout
+    assert (memory / "__main__.py").exists()
+    assert b"the runner cannot be put to" in put(full).stderr
 
 
 def test_a_word_no_shell_reads_alike_is_refused() -> None:

@@ -172,3 +172,18 @@ def test_a_satchel_is_handed_over_by_the_way(tmp_path: Path) -> None:
     pack = scripted(WANTING)
     with converse(LocalTransport(tmp_path), "gpu1", pack) as session:
         assert list(session.order(Follow())) == [Done(0, str(len(pack.satchels["cards"])))]
+
+
+ANEW = """
+first = hear()
+print('headway-runner-hello {"hello": {"runner": "double", "python": "3", "boot_id": "b", '
+      '"hostname": "h"}}', flush=True)
+second = hear()
+say({"done": {"exit_code": 0, "sentence": str(first == second)}})
+"""
+
+
+def test_a_runner_that_begins_anew_is_given_its_order_again(tmp_path: Path) -> None:
+    """Its disk took no satchel, so that it went on from a copy in memory."""
+    with converse(LocalTransport(tmp_path), "gpu1", scripted(ANEW)) as session:
+        assert list(session.order(Follow())) == [Done(0, "True")]
