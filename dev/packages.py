@@ -10,6 +10,7 @@ from tests.lab.command import LabError, run
 # program: the package that has it
 PACKAGES = {
     "chromium": "chromium",
+    "faketime": "faketime",
     "gcc": "gcc",
     "ip": "iproute2",
     "mmdebstrap": "mmdebstrap",

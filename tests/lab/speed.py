@@ -116,6 +116,12 @@ class Track:
         assert cards["trouble"] == [], cards
         return took, float(cards["took_ms"])
 
+    def diagnose(self, host: Host) -> float:
+        """Ask a host what is wrong with it, which is nothing: a whole process; its seconds."""
+        took, told = timed([str(INVOKE), "diagnose", "--host", host.name, "--json"], self.folder)
+        assert json.loads(told)["host_diagnosis"]["unseen"] == [], told
+        return took
+
     def floor(self, count: int) -> float:
         """Connect and exec `true` on the first `count` hosts at once: a whole process."""
         addresses = [host.address for host in self.hosts[:count]]
