@@ -29,10 +29,7 @@ HOMES = {
     "rich": "headway/control/telling/console.py",
     "sqlite3": "headway/control/telling/history.py",
     "subprocess": "headway/control/local.py headway/runner/process.py",  # one a side
-    "urllib.request": (
-        "headway/control/pins/web.py headway/control/telling/courier.py "
-        "headway/runner/fetching/download.py"
-    ),
+    "urllib.request": "headway/control/pins/web.py headway/runner/fetching/download.py",
     "yaml": "headway/control/yaml_nodes.py",
 }
 SIDES = {  # what each may import of ours

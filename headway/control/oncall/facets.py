@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from headway.control.telling.amounts import size
 from headway.wire.loader import Json, dump, kind_of
 from headway.wire.release import Part, Release
-from headway.wire.resources import Resource
+from headway.wire.resources import Resource, name_of
 
-_NAMES = ("path", "name", "key", "project", "ref")
 _BLOB = {"sha256", "size", "secret"}
 _MODE = "mode"
 
@@ -31,13 +30,10 @@ class Facets:
 
 def facets(part: Part, resource: Resource) -> Facets:
     """Take a resource apart by its fields."""
-    kind = kind_of(type(resource))
-    body = dump(resource)
-    named = next((name for name in _NAMES if isinstance(body.get(name), str)), "")
+    name = name_of(resource)
     blobs: dict[str, str] = {}
-    rest = {name: value for name, value in body.items() if name != named}
-    fields = dict(_flat(rest, "", blobs))
-    return Facets(part.name, kind, str(body.get(named, kind)), fields, blobs)
+    fields = {place: text for place, text in _flat(dump(resource), "", blobs) if text != name}
+    return Facets(part.name, kind_of(type(resource)), name, fields, blobs)
 
 
 def of_release(release: Release) -> tuple[Facets, ...]:

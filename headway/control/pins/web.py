@@ -51,13 +51,15 @@ class Ask(Protocol):
         ...
 
 
-def ask(
+def ask(  # noqa: PLR0913 # what a request is made of
     method: str,
     url: str,
     headers: Mapping[str, str],
     *,
     login: str = "",
     body: bytes | None = None,
+    deadline_s: int = DEADLINE_S,
+    redirects: bool = True,
 ) -> Got:
     """Send one request, or raise UnreachableError with the one line that says why not."""
     server = urlsplit(url).netloc
@@ -68,8 +70,9 @@ def ask(
         opener = urllib.request.build_opener(
             urllib.request.HTTPSHandler(context=_trusting(server)),
             urllib.request.ProxyHandler({} if is_here(server) else None),
+            *(() if redirects else (_Stays,)),
         )
-        with opener.open(request, timeout=DEADLINE_S) as answer:
+        with opener.open(request, timeout=deadline_s) as answer:
             return _got(answer.status, answer.headers, answer.read(LARGEST + 1))
     except urllib.error.HTTPError as refused:
         with refused:
@@ -77,6 +80,13 @@ def ask(
     except (OSError, HTTPException, ValueError) as error:
         why, hint = _sentence(getattr(error, "reason", error))
         raise UnreachableError(f"{server}: {why}", hint=hint) from None
+
+
+class _Stays(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: the answer is the redirect itself."""
+
+    def redirect_request(self, *_: object, **__: object) -> None:
+        """Go nowhere."""
 
 
 def _got(status: int, headers: Message, body: bytes) -> Got:
@@ -103,7 +113,7 @@ def _sentence(reason: object) -> tuple[str, str]:
         case ssl.SSLError():
             return "it does not speak TLS", "is it one for insecure_registries? (docs/stacks.md)"
         case TimeoutError():
-            return f"no answer within {DEADLINE_S} s", "is there a proxy to name in HTTPS_PROXY?"
+            return "no answer in time", "is there a proxy to name in HTTPS_PROXY?"
         case OSError():
             return (reason.strerror or str(reason) or type(reason).__name__).lower(), ""
         case _:

@@ -8,14 +8,13 @@ import hmac
 import json
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from queue import Empty, Full, Queue
 from types import TracebackType
 from typing import Self
 
+from headway.control.errors import UnreachableError
 from headway.control.telling import story
 from headway.control.telling.ndjson import row
 from headway.control.telling.settings import Outlet, Webhook
@@ -23,7 +22,9 @@ from headway.wire.loader import kind_of
 from headway.wire.phase import Exit
 
 ANSWER_S = 5
+_TAKEN = range(200, 300)
 _AGAIN = (408, 425, 429)  # of the answers from 400 on, these ask to come back
+_THEIR_FAULT = 500
 
 
 @dataclass(frozen=True)
@@ -185,29 +186,27 @@ def sentence(told: story.Told) -> str:
     return said.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A signed body goes where its address says, and nowhere else."""
-
-    def redirect_request(self, *_: object, **__: object) -> None:
-        """Follow none: the answer is an error then."""
-
-
 def over_http(url: str, letter: Letter) -> None:
-    """Post a letter; anything but a 2xx is an error."""
-    opener = urllib.request.build_opener(_NoRedirects)
-    request = urllib.request.Request(  # noqa: S310 # the scheme was checked with the settings
-        url, letter.body, dict(letter.headers), method="POST"
-    )
+    """Post a letter; anything but a 2xx is an error, a redirect too: a signed body stays here."""
+    from headway.control.pins import web
+
     try:
-        with opener.open(request, timeout=ANSWER_S):
-            pass
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code < 500 and error.code not in _AGAIN:  # noqa: PLR2004 # from there on it is their fault
-            raise Refused(f"the answer was {error.code}") from None
-        raise OSError(f"the answer was {error.code}") from None
-    except urllib.error.URLError as error:
-        raise OSError(str(error.reason)) from None
+        got = web.ask(
+            "POST",
+            url,
+            letter.headers,
+            body=letter.body,
+            deadline_s=ANSWER_S,
+            redirects=False,
+        )
+    except UnreachableError as error:
+        raise OSError(str(error)) from None
+    if got.status in _TAKEN:
+        return
+    said = f"the answer was {got.status}"
+    if got.status in _AGAIN or got.status >= _THEIR_FAULT:
+        raise OSError(said)
+    raise Refused(said)
 
 
 def _why(error: OSError) -> str:

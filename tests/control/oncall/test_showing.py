@@ -1,8 +1,6 @@
 """`show` and `diff`: what a release holds, and in what two of them differ."""
 
 import hashlib
-from dataclasses import dataclass
-from typing import Any, cast
 
 from headway.control.oncall import facets
 from headway.control.oncall.finding import Found
@@ -18,7 +16,7 @@ from headway.control.telling.history import Sample
 from headway.wire.gate import Measurement
 from headway.wire.record import Acceptance, State
 from headway.wire.release import Part, Release, SubjectSpec, release_of
-from headway.wire.resources import Blob, File, Resource, Sysctl, Unit
+from headway.wire.resources import Blob, File, Pin, Resource, Service, Stack, Sysctl, Unit
 
 NUMBER = Number("gpu1", "llama", "decode", "tokens_s", 50_000, "milli-tokens/s", 5)
 
@@ -89,30 +87,27 @@ def test_the_same_release_differs_in_nothing() -> None:
     assert diff_text(found).endswith(": the same release")
 
 
-@dataclass(frozen=True)
-class Service:
-    """A kind inside another one that headway does not have yet."""
-
-    name: str
-    pin: str
-
-
-@dataclass(frozen=True)
-class Stack:
-    """A kind of resource that headway does not have yet."""
-
-    project: str
-    files: tuple[Blob, ...]
-    services: tuple[Service, ...]
+def test_kinds_are_not_named_one_by_one() -> None:
+    """Fields are told by their path, whatever kind has them: a Compose project's too."""
+    stack = Stack("chat", "/srv/chat", ("/srv/chat/compose.yaml", "/srv/pins.yaml"), ("vllm",))
+    service = Service("chat", "vllm", Pin("vllm/vllm-openai:v0.32", digest="sha256:12"))
+    part = Part("chat.vllm", "stack")
+    found = [facets.facets(part, one) for one in (stack, service)]
+    assert [(one.kind, one.name) for one in found] == [("stack", "chat"), ("service", "chat/vllm")]
+    assert found[0].fields["files/1"] == "/srv/pins.yaml"
+    assert found[1].fields["pin/digest"] == "sha256:12"
 
 
-def test_a_kind_that_nobody_thought_of_is_shown_as_well() -> None:
-    """Kinds of resources are not named here: fields are told by their path."""
-    made = Stack("ai", (_blob("x"),), (Service("vllm", "sha256:12"),))
-    found = facets.facets(Part("ai", "stack"), cast("Any", made))
-    assert (found.kind, found.name) == ("stack", "ai")
-    assert found.fields["services/vllm/pin"] == "sha256:12"
-    assert found.blobs == {"files/0": _blob("x").sha256}
+def test_an_image_that_moved_is_shown_by_its_digest() -> None:
+    """The tag says the same as before; the digest does not."""
+
+    def found(digest: str) -> Found:
+        service = Service("chat", "vllm", Pin("vllm/vllm-openai:latest", digest=digest))
+        release = release_of((Part("chat.vllm", "stack", (service,)),))
+        return Found("gpu1", release, State(), {})
+
+    [moved] = release_diff(found("sha256:12"), found("sha256:34")).resources
+    assert moved.fields == ("pin/digest: sha256:12 -> sha256:34",)
 
 
 def test_of_a_release_the_newest_measurement_of_a_name_counts() -> None:
