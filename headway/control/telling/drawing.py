@@ -174,7 +174,7 @@ class _Pen:
         return Word(f"{self.host:<{width}}  ", "head")
 
 
-def _said(pen: _Pen, body: event.Body) -> Iterator[Line]:
+def _said(pen: _Pen, body: event.Body) -> Iterator[Line]:  # noqa: C901 # a table: one row a kind
     match body:
         case event.Moved() if body.to is not Phase.IDLE:
             sentence, style = _PHASES[body.to]
@@ -197,7 +197,12 @@ def _said(pen: _Pen, body: event.Body) -> Iterator[Line]:
         case event.Replied(answer=answer):
             what = pen.picture.at(pen.host).asked.get(answer.n, "answer")
             yield pen.fact(what, f"{answer.value}, by {answer.by}")
-        case event.StepBegan() | event.Coming() | event.Asked() | event.Moved() | event.Rested():
+        case event.Rested():
+            down = pen.picture.at(pen.host).down
+            if down:
+                spans = ", ".join(f"{part} {took(ms)}" for part, ms in down.items())
+                yield pen.fact("down", f"{spans}, from stop to healthy")
+        case event.StepBegan() | event.Coming() | event.Asked() | event.Moved():
             # The live line says what begins, comes and is asked for a moment; that the host rests
             # again is said with its last word, when its turn ends.
             return

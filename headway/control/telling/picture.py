@@ -7,12 +7,18 @@ from functools import singledispatch
 from headway.control.telling import story
 from headway.control.telling.amounts import size, took
 from headway.wire import event
+from headway.wire.gate import Report
 from headway.wire.phase import Phase
+from headway.wire.verdict import Verdict
 
 
 @dataclass(frozen=True)
 class HostPicture:
-    """Where a host is in this verb. `outcome` is "" while its turn goes on or never came."""
+    """Where a host is in this verb. `outcome` is "" while its turn goes on or never came.
+
+    `stopped` says since when parts are down, in the host's Unix milliseconds; `down` for how many
+    milliseconds each was, from its stop until it was healthy again.
+    """
 
     host: str
     turn: str = ""
@@ -20,6 +26,8 @@ class HostPicture:
     phase: Phase = Phase.IDLE
     doing: str = ""
     asked: Mapping[int, str] = field(default_factory=dict)
+    stopped: Mapping[str, int] = field(default_factory=dict)
+    down: Mapping[str, int] = field(default_factory=dict)
     outcome: str = ""
     sentence: str = ""
     exit_code: int = 0
@@ -106,8 +114,13 @@ def _(told: story.HostEnded, host: HostPicture) -> HostPicture:
 
 
 @_host.register
-def _(told: story.HostSaid, host: HostPicture) -> HostPicture:
+def _(told: story.HostSaid, host: HostPicture) -> HostPicture:  # noqa: PLR0911 # a table
+    at_ms = told.event.at_ms
     match told.event.body:
+        case event.StepBegan(part=part, step="stop" as step):
+            return replace(host, doing=f"{part} {step}", stopped={part: at_ms, **host.stopped})
+        case event.Reported(report=report) if _is_up(report) and report.part in host.stopped:
+            return _up(host, report.part, at_ms)
         case event.Moved(to=phase):
             return replace(host, phase=phase, doing="")
         case event.StepBegan(part=part, step=step, detail=detail):
@@ -121,3 +134,15 @@ def _(told: story.HostSaid, host: HostPicture) -> HostPicture:
             return replace(host, asked=asked, doing=f"asks {ask.what}: {ask.detail}")
         case _:
             return replace(host, doing="")
+
+
+def _is_up(report: Report) -> bool:
+    return report.kind == "health" and report.verdict is Verdict.PASS
+
+
+def _up(host: HostPicture, part: str, at_ms: int) -> HostPicture:
+    """Count how long a part was down, its way back included."""
+    waited = at_ms - host.stopped[part]
+    stopped = {name: since for name, since in host.stopped.items() if name != part}
+    down = {**host.down, part: host.down.get(part, 0) + waited}
+    return replace(host, doing="", stopped=stopped, down=down)
