@@ -146,6 +146,10 @@ class Image:
     pin: Pin
 
 
+OVERRIDE = "headway.pins.yaml"
+"""The generated override of a project, the last of its files: it names images by content."""
+
+
 @dataclass(frozen=True)
 class Stack:
     """A Compose project: what Compose is given, and which of its services are headway's.
@@ -162,6 +166,10 @@ class Stack:
     env_file: Optional[str] = None
     profiles: Tuple[str, ...] = ()
     reads: Tuple[str, ...] = ()
+
+    def has_override(self) -> bool:
+        """Say whether its files name images by content; those of an adopted project do not."""
+        return self.files[-1:] == (self.directory + "/" + OVERRIDE,)
 
 
 @dataclass(frozen=True)

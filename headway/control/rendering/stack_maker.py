@@ -18,7 +18,6 @@ from headway.control.rendering.maker import Composed, Made, Maker, Owned, absolu
 from headway.control.rendering.unit_maker import rows_of
 from headway.wire import resources as wire
 
-OVERRIDE = "headway.pins.yaml"
 FILES_LABEL = "headway.files"
 """The same words as in runner/containers/staged.py, which refuses a service that lacks it."""
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -45,7 +44,7 @@ def stack(maker: Maker, one: authoring.Stack, at: Value) -> Made:
         for name, text in services.items()
     }
     labels = {name: _labels(one, text, laid, mounted, at) for name, text in services.items()}
-    override = laid.write(OVERRIDE, compose.override_text(_names(pins), labels).encode())
+    override = laid.write(wire.OVERRIDE, compose.override_text(_names(pins), labels).encode())
     for name, text in services.items():
         maker.services[name] = _owned(one, text, pins[name], at)
     given = wire.Stack(

@@ -50,7 +50,8 @@ def apply(service: Service, machine: Machine) -> None:
         raise ResourceError(f"{name}: no Compose files are recorded for {service.project}")
     old = record.read(machine.disk, name) or Made()
     try:
-        _retag(service.pin, machine)
+        if not stack.has_override():
+            _retag(service.pin, machine)
         there = docker.containers(machine.disk, service.project, service.service)
         compose.make(machine, stack, service.service)
         made = _one(docker.containers(machine.disk, service.project, service.service), name)
@@ -115,11 +116,7 @@ def _recreated(one: Container, stack: Stack, machine: Machine) -> Iterator[str]:
 
 
 def _retag(pin: Pin, machine: Machine) -> None:
-    """Have the tag that Compose's files name lead to the pinned image, where they name a tag.
-
-    With the generated override they name the image itself. A project that was adopted has none: its
-    tag may have been moved meanwhile.
-    """
+    """Have the tag that Compose's files name lead to the pinned image: it may have been moved."""
     wanted, now = docker.image(machine.disk, pin.name()), docker.image(machine.disk, pin.ref)
     if wanted is None:
         raise DockerError(f"image {pin.ref} ({pin.name()}) is not on this host any more")
