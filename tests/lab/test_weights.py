@@ -227,16 +227,16 @@ def test_truncated_weights_are_named_before_anything_stops(bench: Bench, prove: 
     bench.hub.asked.clear()
     to_new = bench.rollout("v4")
     same = bench.rollout("v3")
-    back = bench.fleet.invoke("rollback", bench.host)
+    again = bench.fleet.invoke("restart", bench.host)
     fetched = [one for one in bench.hub.of("storage") if one.path.endswith("copy.gguf")]
     assert fetched == []
-    assert to_new.code == same.code == back.code == 8, (to_new.code, same.code, back.code)
+    assert to_new.code == same.code == again.code == 8, (to_new.code, same.code, again.code)
     wrong = f"copy.gguf has {was.st_size - 1} bytes, not {was.st_size}"
     assert "no way back to release" in to_new.sentence
-    assert all(wrong in said.sentence for said in (to_new, same, back)), (
+    assert all(wrong in said.sentence for said in (to_new, same, again)), (
         to_new.sentence,
         same.sentence,
-        back.sentence,
+        again.sentence,
     )
     assert services(bench.host, UNIT) == before
     assert mine.stat().st_size == was.st_size - 1
@@ -246,7 +246,7 @@ def test_truncated_weights_are_named_before_anything_stops(bench: Bench, prove: 
     assert bench.fleet.invoke("rollout", bench.host).code == 0
     prove(
         "weights",
-        "the accepted release's weights lose their last byte; rollout, the same again, rollback",
+        "the accepted release's weights lose their last byte; rollout, the same again, restart",
         "exit 8 three times, the file and both sizes named; the launch is the same one",
         f"{len(fetched)} fetches of weights meanwhile",
     )
