@@ -184,7 +184,7 @@ def test_it_costs_one_exec_and_three_times_a_login(
     lab: Lab, tmp_path: Path, hosts: Hosts, prove: Proofs
 ) -> None:
     """At most 3 x `paramiko connect + exec true`, whole processes in turns, eight cards."""
-    [host] = hosts("cards1")
+    [host] = hosts("called1")
     cards(host, 8)
     listen_closely([host])
     track = Track(lab, [host], tmp_path)
