@@ -35,7 +35,7 @@ def pids(found: list[dict[str, object]]) -> list[int]:
     return [int(pid) for of in listed if isinstance(of, dict) for pid in of]
 
 
-def until(what: Callable[[], bool], seconds: float = 20) -> None:
+def until(what: Callable[[], bool], seconds: float = 5) -> None:
     """Wait for something that comes soon."""
     end = time.monotonic() + seconds
     while not what():
