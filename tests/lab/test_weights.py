@@ -275,11 +275,21 @@ def test_every_byte_is_hashed_when_asked(bench: Bench, prove: Proofs) -> None:
 
 
 def test_going_back_takes_the_old_weights_and_asks_nobody(bench: Bench, prove: Proofs) -> None:
-    """The hub is gone: the folder of the older release is there, and its engine runs from it."""
+    """The hub is gone: the older folder is there, and its engine runs from it.
+
+    What the release that is left has lost is named first, and keeps nobody from leaving it.
+    """
     old = f"/srv/weights/{bench.folder('v2').name}/copy.gguf"
+    left = bench.folder("v3") / "copy.gguf"
+    size = left.stat().st_size
+    os.truncate(left, size - 1)
     bench.hub.asked.clear()
     said = bench.fleet.invoke("rollback", bench.host)
     assert said.code == 0, (said.sentence, said.stderr)
+    steps = [next(iter(row["event"]["body"])) for row in said.told("host_said")]
+    noted = [body["text"] for body in said.bodies("noted")]
+    assert any(f"copy.gguf has {size - 1} bytes, not {size}" in text for text in noted), noted
+    assert steps.index("noted") < steps.index("step_done"), "it is named before anything stops"
     assert bench.running() == old
     assert bench.hub.asked == []
     told = bench.host.ssh(
