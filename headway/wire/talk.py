@@ -235,27 +235,7 @@ class Go:
     """It is this host's turn: stage and begin."""
 
 
-FromController = Union[
-    Rollout,
-    Rollback,
-    Repair,
-    Sweep,
-    Look,
-    Diagnose,
-    Recall,
-    Logs,
-    Follow,
-    Check,
-    Adopt,
-    Park,
-    Prune,
-    Evict,
-    Free,
-    Request,
-    Bytes,
-    Go,
-    Answer,
-]
+FromController = Union[Order, Bytes, Go, Answer]
 
 
 # --- host to controller -----------------------------------------------------------------------
