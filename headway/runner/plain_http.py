@@ -7,7 +7,7 @@ import socket
 import time
 from typing import Tuple, Union
 
-_LIMIT = 4 << 20
+LIMIT = 4 << 20
 _CHUNK = 1 << 16
 Where = Union[str, Tuple[str, int]]
 
@@ -16,8 +16,13 @@ class SilentError(Exception):
     """No answer: "refused" where nobody listens, "late" where nothing came in time."""
 
 
-def get(where: Where, path: str, within_s: float, headers: str = "") -> Tuple[int, bytes]:
-    """Ask a unix socket's path, or (address, port); status and body, or SilentError."""
+def get(
+    where: Where, path: str, within_s: float, headers: str = "", limit: int = LIMIT
+) -> Tuple[int, bytes]:
+    """Ask a unix socket's path, or (address, port); status and body, or SilentError.
+
+    No more than about `limit` bytes are read.
+    """
     until = time.monotonic() + within_s
     if isinstance(where, str):
         kind = socket.AF_UNIX
@@ -28,7 +33,7 @@ def get(where: Where, path: str, within_s: float, headers: str = "") -> Tuple[in
             sock.settimeout(within_s)
             sock.connect(where)
             sock.sendall(f"GET {path} HTTP/1.0\r\nHost: localhost\r\n{headers}\r\n".encode())
-            data = _read(sock, until)
+            data = _read(sock, until, limit)
         except socket.timeout:
             raise SilentError("late") from None
         except OSError as error:
@@ -40,9 +45,9 @@ def get(where: Where, path: str, within_s: float, headers: str = "") -> Tuple[in
     return int(words[1]), body
 
 
-def _read(sock: socket.socket, until: float) -> bytes:
+def _read(sock: socket.socket, until: float, limit: int) -> bytes:
     data = bytearray()
-    while len(data) < _LIMIT:
+    while len(data) < limit:
         left = until - time.monotonic()
         if left <= 0:
             raise socket.timeout

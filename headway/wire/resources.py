@@ -149,6 +149,10 @@ class Image:
 OVERRIDE = "headway.pins.yaml"
 """The generated override of a project, the last of its files: it names images by content."""
 
+FILES_LABEL = "headway.files"
+"""What the override labels a service with that mounts files of the release: their content. Compose
+itself makes the container anew when one of them changes."""
+
 
 @dataclass(frozen=True)
 class Stack:

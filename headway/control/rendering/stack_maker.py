@@ -18,8 +18,6 @@ from headway.control.rendering.maker import Composed, Made, Maker, Owned, absolu
 from headway.control.rendering.unit_maker import rows_of
 from headway.wire import resources as wire
 
-FILES_LABEL = "headway.files"
-"""The same words as in runner/containers/staged.py, which refuses a service that lacks it."""
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _SHELL = re.compile(r"(/usr)?(/bin/)?(ba|da|)sh")
 _BETWEEN = ("&&", "||", "|", ";")
@@ -179,7 +177,7 @@ def _labels(
     if not used:
         return {}
     rows = "".join(f"{path} {laid.blobs[path].sha256}\n" for path in used)
-    return {FILES_LABEL: hashlib.sha256(rows.encode()).hexdigest()[:16]}
+    return {wire.FILES_LABEL: hashlib.sha256(rows.encode()).hexdigest()[:16]}
 
 
 def _owned(one: authoring.Stack, text: compose.ServiceText, pin: wire.Pin, at: Value) -> Owned:

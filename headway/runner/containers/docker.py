@@ -5,18 +5,18 @@ Nothing here waits without an end: a wedged card hangs `docker kill` for ever
 """
 
 import json
-import socket
 import time
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
+from headway.runner import plain_http
 from headway.runner.disk import Disk
+from headway.runner.plain_http import SilentError
 from headway.runner.supervisor_error import SupervisorError
 from headway.wire.tools import Ran, Run
 
 SOCKET = "/run/docker.sock"
 LOOK_S = 10
-_CHUNK = 1 << 16
 _LARGEST = 64 << 20  # bytes of an answer
 _PROJECT = "com.docker.compose.project"
 _SERVICE = "com.docker.compose.service"
@@ -262,24 +262,12 @@ def _get(disk: Disk, path: str) -> Any:  # noqa: ANN401 # Docker's JSON
 
 
 def _ask(disk: Disk, path: str, limit: int = _LARGEST) -> Tuple[int, bytes]:
-    """Send one request of HTTP 1.0, whose answer ends with its connection."""
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    heard: List[bytes] = []
+    """Send one request to Docker's socket; DockerError where nothing comes in time."""
     try:
-        sock.settimeout(LOOK_S)
-        sock.connect(disk.real(SOCKET))
-        sock.sendall(f"GET {path} HTTP/1.0\r\nHost: docker\r\n\r\n".encode())
-        while (chunk := sock.recv(_CHUNK)) and limit > 0:
-            heard.append(chunk)
-            limit -= len(chunk)
-    except OSError as error:
-        why = "does not answer" if isinstance(error, socket.timeout) else "is not running here"
+        return plain_http.get(disk.real(SOCKET), path, LOOK_S, limit=limit)
+    except SilentError as error:
+        why = "does not answer" if str(error) == "late" else "is not running here"
         raise DockerError(f"docker {why} ({error}); see `systemctl status docker`") from None
-    finally:
-        sock.close()
-    head, _, body = b"".join(heard).partition(b"\r\n\r\n")
-    words = head.split(None, 2)
-    return (int(words[1]) if len(words) > 1 else 0), body
 
 
 def _quoted(text: str) -> str:

@@ -6,11 +6,12 @@ launch's. Both are Docker's own times.
 
 import os
 from dataclasses import dataclass, field
-from typing import Dict, List, Tuple
+from typing import Dict, List
 
 from headway.runner.containers import docker
 from headway.runner.containers.docker import DockerError
 from headway.runner.containers.launches import container_id
+from headway.runner.docker_log import messages
 from headway.runner.machine import Machine
 from headway.runner.tools.journal import LINES_LIMIT, TEXT_LIMIT, decoded
 from headway.wire.gate import Subject
@@ -19,8 +20,6 @@ from headway.wire.tools import Journal, JournalLine
 READABLE = ("json-file", "local", "journald")
 """The drivers whose lines Docker gives back; the daemon's dual logging covers the others badly."""
 _SUPPRESSED = "a596d6fe7bfa4994828e72309e95d61e"
-_STDERR = 2
-_HEADER = 8  # stream, three zeros, length of what follows, big-endian (Docker's API, attach)
 _WARNING, _INFO = 4, 6
 
 
@@ -95,23 +94,6 @@ class _Reading:
         if len(self.kept) < LINES_LIMIT and self._size <= TEXT_LIMIT:
             return ""
         return f"more than {LINES_LIMIT} lines or {TEXT_LIMIT} characters: too long to judge"
-
-
-def messages(body: bytes) -> List[Tuple[str, bool]]:
-    """Take Docker's multiplexed stream apart: each line, and whether it went to stderr.
-
-    Of a container with a terminal there is one plain stream.
-    """
-    found: List[Tuple[str, bool]] = []
-    if body[1:4] != b"\0\0\0":
-        return [(line.rstrip("\r"), False) for line in body.decode(errors="replace").splitlines()]
-    at = 0
-    while at + _HEADER <= len(body):
-        size = int.from_bytes(body[at + 4 : at + _HEADER], "big")
-        data = body[at + _HEADER : at + _HEADER + size].decode(errors="replace")
-        found.extend((line, body[at] == _STDERR) for line in data.splitlines())
-        at += _HEADER + size
-    return found
 
 
 def _rotated(path: str) -> int:

@@ -15,12 +15,9 @@ from headway.runner.containers.logs import READABLE
 from headway.runner.machine import Machine
 from headway.wire.marks import ROOT
 from headway.wire.release import Part, Release
-from headway.wire.resources import File, Service, Stack, container_name
+from headway.wire.resources import FILES_LABEL, File, Service, Stack, container_name
 
 BELOW = ROOT + "/stage/compose"
-FILES_LABEL = "headway.files"
-"""What the generated override labels a service with whose mounted files are the release's: their
-content, so that Compose makes it anew when one of them changes."""
 
 
 def relaunched(machine: Machine, target: Release, start: Release) -> Tuple[str, ...]:

@@ -4,11 +4,13 @@ import contextlib
 import json
 from typing import Any, Dict, Iterator, Optional, Tuple
 
-from headway.runner.diagnosis import log, plain_http
+from headway.runner import plain_http
+from headway.runner.diagnosis import log
 from headway.runner.diagnosis.ordering import Found
-from headway.runner.diagnosis.plain_http import SilentError
 from headway.runner.diagnosis.seen import Container, Seen, Unit
+from headway.runner.docker_log import messages
 from headway.runner.machine import Machine
+from headway.runner.plain_http import SilentError
 from headway.wire import engines
 from headway.wire.evidence import shown
 
@@ -22,7 +24,6 @@ _KEPT_UP = ("always", "unless-stopped", "on-failure")
 _PROJECT, _SERVICE = "com.docker.compose.project", "com.docker.compose.service"
 _SIGKILL, _NOTHING = 137, "0001-01-01"
 _OK = 200
-_HEADER = 8  # bytes before each piece of a log
 
 
 # --- looking ------------------------------------------------------------------------------------
@@ -77,20 +78,8 @@ def _said(machine: Machine, name: str, state: Dict[str, Any]) -> Tuple[str, ...]
     with contextlib.suppress(SilentError, OSError):
         path = f"/containers/{name}/logs?stdout=1&stderr=1&tail={_TAIL}"
         _, raw = plain_http.get(machine.disk.real(SOCKET), path, LIMIT_S)
-        return (*_lines(raw), *filter(None, probe))
+        return (*(line for line, _ in messages(raw)), *filter(None, probe))
     return probe
-
-
-def _lines(raw: bytes) -> Tuple[str, ...]:
-    """Take a log apart: without a terminal each piece has its stream and size before it."""
-    if raw[:1] not in (b"\0", b"\1", b"\2"):
-        return tuple(raw.decode(errors="replace").splitlines())
-    at, text = 0, bytearray()
-    while at + _HEADER <= len(raw):
-        size = int.from_bytes(raw[at + 4 : at + _HEADER], "big")
-        text += raw[at + _HEADER : at + _HEADER + size]
-        at += _HEADER + size
-    return tuple(text.decode(errors="replace").splitlines())
 
 
 def _get(machine: Machine, path: str) -> Any:  # noqa: ANN401 # the daemon's own JSON

@@ -3,7 +3,8 @@
 import json
 from typing import Dict, Iterator, List, Optional, Tuple
 
-from headway.runner.diagnosis import log, plain_http, units
+from headway.runner import plain_http
+from headway.runner.diagnosis import log, units
 from headway.runner.diagnosis.ago import span
 from headway.runner.diagnosis.ordering import Found
 from headway.runner.diagnosis.seen import Answer, Seen

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from headway.runner.containers import launches
-from headway.runner.containers.logs import ContainerLogs, messages
+from headway.runner.containers.logs import ContainerLogs
+from headway.runner.docker_log import messages
 from headway.wire.gate import Subject
 from headway.wire.tools import Ran
 from tests.runner.containers.world import PROJECT, StackWorld

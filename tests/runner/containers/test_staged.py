@@ -9,7 +9,7 @@ import pytest
 from headway.runner.containers import staged
 from headway.runner.containers.docker import DockerError
 from headway.wire.release import Release, release_of
-from headway.wire.resources import File
+from headway.wire.resources import FILES_LABEL, File
 from tests.runner.attempt import blob
 from tests.runner.containers.world import FOLDER, STACK, StackWorld, pin
 
@@ -96,7 +96,7 @@ def test_a_mount_that_is_labelled_is_the_releases(world: StackWorld) -> None:
     """The generated override put the label there: Compose makes it anew by itself."""
     own: dict[str, object] = {
         "volumes": [{"type": "bind", "source": FOLDER}],
-        "labels": {staged.FILES_LABEL: "x"},
+        "labels": {FILES_LABEL: "x"},
     }
     target = with_service(world, world.release(), "engine", **own)
 
